@@ -1,4 +1,4 @@
-/** Bodies are checked as their description in the document says: another validator of JSON Schema is the judge. */
+/** Bodies are checked as the document describes them: an independent validator of JSON Schema decides. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
@@ -13,12 +13,12 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
 ajv.addSchema(openapiDocument('1'), 'api')
 
-/** Whose bodies are checked by their schema alone. */
+/** Routes whose bodies are checked by their schema alone. */
 const ROUTES = DESCRIBED_ROUTES.filter(({ description: { body } }) => {
   return body !== undefined && body.types === undefined && body.readByRoute !== true
 })
 
-/** What clients send, right and wrong. */
+/** Valid and invalid bodies. */
 const ODD: readonly unknown[] = [
   undefined,
   null,
@@ -52,7 +52,7 @@ const ODD: readonly unknown[] = [
 const MEDIA = (path: string): string => `application~1${path.startsWith('~1ojs') ? 'openjobspec+json' : 'json'}`
 
 describe('a described body', () => {
-  it('is that of many routes', () => expect(ROUTES.length).toBeGreaterThan(8))
+  it('is checked on many routes', () => expect(ROUTES.length).toBeGreaterThan(8))
 
   it.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))('%s', (_, route) => {
     const { schema } = route.description.body as { readonly schema: Schema }
@@ -72,9 +72,9 @@ describe('a described body', () => {
         const ours = new Set(notes.mistakes.map(({ path: [field] }) => String(field)))
         const verdict = judge?.(body)
         const theirs = new Set((judge?.errors ?? []).map(fieldOf))
-        // Whatever the document forbids is refused, field by field.
+        // Everything that the document forbids is refused, field by field.
         expect([...theirs].filter((field) => !ours.has(field))).toEqual([])
-        // What it allows is refused only where a function says more than its keywords can.
+        // What it allows is refused only where a function checks more than JSON Schema can express.
         const more = [...ours].filter((field) => !theirs.has(field) && !saysMore(fields[field]))
         expect([body, verdict, more]).toEqual([body, verdict, []])
       }),

@@ -1,4 +1,4 @@
-/** Whether what the server says fits what the OpenAPI document says it says. */
+/** Whether the server's replies match the OpenAPI document. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'vitest'
@@ -11,7 +11,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
 ajv.addSchema(document, 'api')
 
-/** The path of the document that an asked-for path belongs to. */
+/** The path template of the document that matches a requested path. */
 function documented(path: string): string {
   const bare = path.split('?', 1)[0] as string
   const found = Object.keys(document.paths)

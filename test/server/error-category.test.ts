@@ -1,4 +1,6 @@
-/** The kind of an error travels on every road a failure can come by HTTP, and decides what becomes of the step. */
+/**
+ * The category of an error arrives through every route that reports failures, and determines what happens to the step.
+ */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { GateRow, RunRow } from '../../src/model/rows.ts'
 import type { GateWork, Node } from '../../src/net/net.ts'
@@ -55,7 +57,7 @@ onBothStores('error categories over HTTP', (stage) => {
       expect(await s.store.read.instance(id)).toMatchObject({ state: 'failed' })
     })
 
-    it('is tried again only where the policy names its category', async () => {
+    it('is retried only if the policy names its category', async () => {
       const again = await started()
       const runId = await fails({ message: 'busy', category: 'transient' })
       expect(await s.store.read.run(runId)).toMatchObject({ status: 'pending', attempt: 1 })
@@ -65,7 +67,7 @@ onBothStores('error categories over HTTP', (stage) => {
       expect(await s.store.read.run(unsaid)).toMatchObject({ status: 'failed', attempt: 1 })
     })
 
-    it('keeps it with the run, and shows it', async () => {
+    it('is stored with the run, and shown', async () => {
       await started()
       const runId = await fails({ message: 'odd', category: 'validation' })
       const row = (await s.store.read.run(runId)) as RunRow
@@ -75,7 +77,7 @@ onBothStores('error categories over HTTP', (stage) => {
     })
   })
 
-  it('a category that is not a text is refused, and nothing changes', async () => {
+  it('a category that is not a string is refused, and nothing changes', async () => {
     await started()
     const { body } = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['send'] })
     const [run] = body.runs
@@ -88,7 +90,7 @@ onBothStores('error categories over HTTP', (stage) => {
     await s.post(`/v1/runs/${run.id}/complete`, { worker_id: 'w', epoch: run.epoch })
   })
 
-  it('a result that does not fit its schema is answered with the failed run', async () => {
+  it('for a result that does not match its schema the answer is the failed run', async () => {
     const id = await started({ schema: { input: null, output: { type: 'number' } } })
     const { body } = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['send'] })
     const [run] = body.runs

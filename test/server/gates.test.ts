@@ -1,4 +1,4 @@
-/** Gates over HTTP: lists, how one stands, votes by key, and signed links with their page. */
+/** Gates over HTTP: lists, the state of one, votes with a key, and signed links with their page. */
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/http/api-key.ts'
@@ -103,7 +103,7 @@ onBothStores('gates over HTTP', (stage) => {
   })
 
   describe('votes', () => {
-    it("the key's subject and roles decide", async () => {
+    it("the key's subject and roles determine who may vote", async () => {
       const gate = await open({ roles: ['finance'] })
       const denied = await s.post(`${gate.path}/approve`, {}, await key('bob', ['sales']))
       expect([denied.status, denied.body.error.code]).toEqual([403, 'denied'])
@@ -120,7 +120,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect([again.status, again.body.error.code]).toEqual([409, 'conflict'])
     })
 
-    it('a caller that needs no key on this machine is unverified, and has no roles', async () => {
+    it('a local caller without a key is unverified, and has no roles', async () => {
       const plain = await open({})
       const done = await s.post(`${plain.path}/reject`, { reason: 'no' }, { 'x-petrel-actor': 'ann' })
       expect(done.body.gate).toMatchObject({ state: 'rejected', answered_by: 'ann (unverified)' })
@@ -131,7 +131,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.post(`${restricted.path}/approve`)).status).toBe(403)
     })
 
-    it('the answer must satisfy the form, and nothing changes if it does not', async () => {
+    it('the answer must match the form, and nothing changes if it does not', async () => {
       const gate = await open({ form: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } })
       const wrong = await s.post(`${gate.path}/approve`, { answer: { n: 'x' } })
       expect(wrong.status).toBe(400)
@@ -143,7 +143,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.post(`${gate.path}/approve`, { answer: { n: 2 } })).status).toBe(200)
     })
 
-    it('a key must be allowed to enqueue to vote, and to administer to make links', async () => {
+    it('voting needs the scope enqueue, and making links the scope admin', async () => {
       const gate = await open({})
       const reader = await key('eve', [], ['read'])
       const voter = await key('ann')
@@ -152,7 +152,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.post(`${gate.path}/approve`, {}, voter)).status).toBe(200)
     })
 
-    it('a key of one tenant sees, decides and links only gates of its tenant', async () => {
+    it('a key of a tenant sees, decides and links only gates of its tenant', async () => {
       const gate = await open({}, { tenant: 'acme' })
       const other = await key('eve', [], ['admin'], 'umbrella' as never)
       expect((await s.get(gate.path, other)).status).toBe(404)
@@ -199,7 +199,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect(done.body.gate.votes[0]).toMatchObject({ by: 'ann', roles: ['finance'], link: made.body.link })
     })
 
-    it('wrong requests for a link are refused', async () => {
+    it('invalid requests for a link are refused', async () => {
       const gate = await open({})
       const wrong = [{}, { subject: 5 }, { subject: '' }, { subject: 'a', roles: 'x' }, { subject: 'a', role: ['x'] }]
       for (const body of [...wrong, { subject: 'a', expires_in_seconds: 0 }, { subject: 'a\nb' }]) {
@@ -217,7 +217,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.post(`${gate.path}/links`, { subject: 'ann' })).status).toBe(409)
     })
 
-    it('the page shows what is decided and offers the fields of the form, and the form decides', async () => {
+    it('the page shows the decision to make and the fields of the form, and the form decides', async () => {
       const gate = await open({ title: 'Pay <b>Müller & Co</b>?', description: 'For the office', form: FORM })
       const path = await link(gate, { subject: 'ann', roles: ['finance'] })
       const page = await s.get(path, HTML)
@@ -272,7 +272,7 @@ onBothStores('gates over HTTP', (stage) => {
       ])
     })
 
-    it('a link works once, and a second use is answered accordingly', async () => {
+    it('a link works once, and a second use reports the decision', async () => {
       const gate = await open({ quorum: 2, of: 3 })
       const path = await link(gate, { subject: 'ann' })
       await send(path, { decision: 'approve' })
@@ -287,7 +287,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await look(gate)).votes).toHaveLength(1)
     })
 
-    it('a link does not make its holder more than its subject may be', async () => {
+    it('a link gives its holder no more rights than its subject has', async () => {
       const gate = await open({ roles: ['finance'], excludeInitiator: true }, { initiator: 'ann' })
       const own = await send(await link(gate, { subject: 'ann', roles: ['finance'] }), { decision: 'approve' })
       expect([own.status, own.text.includes('may not decide')]).toEqual([403, true])
@@ -326,7 +326,7 @@ onBothStores('gates over HTTP', (stage) => {
       for (const one of [gate, other]) expect(await look(one)).toMatchObject({ state: 'open', votes: [] })
     })
 
-    it('after the deadline and on a closed gate the page shows that and offers nothing', async () => {
+    it('after the deadline and on a closed gate the page shows that and offers no form', async () => {
       const gate = await open({}, { timeoutMs: 30_000 })
       const path = await link(gate, { subject: 'ann' })
       offset += 31_000
@@ -340,7 +340,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.get(second, HTML)).text).toContain('Nobody needs to decide this any more')
     })
 
-    it('a link made by one server is good on another of the same store, also where keys are required', async () => {
+    it('a link made by one server is valid on another of the same store, also where keys are required', async () => {
       await key('root', [], ['admin'])
       const gate = await open({})
       const path = await link(gate, { subject: 'ann' })
@@ -350,7 +350,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await other.get(`/v1/gates/${gate.id}`)).status).toBe(401)
     })
 
-    it('only a form or JSON is read, and a decision is one of two values', async () => {
+    it('only a form or JSON is accepted, and a decision is one of two values', async () => {
       const path = await link(await open({}), { subject: 'ann' })
       expect((await send(path, { decision: 'maybe' })).status).toBe(400)
       expect((await s.post(path, { decision: 'maybe' })).status).toBe(400)

@@ -64,7 +64,7 @@ async function finished(text: string): Promise<string> {
 
 const ONE = 'type: chain\nname: one\nsteps: [{ type: test.echo, args: [1] }]\n'
 
-/** The engine with other queries. A spread leaves its methods behind; a server that starts needs this one. */
+/** The engine with other queries. A spread would lose its methods, which a starting server needs. */
 const withQueries = (other: object) => ({
   ...engine,
   queries: { ...engine.queries, ...other },
@@ -193,7 +193,7 @@ describe('GET /v1/instances/:id/events', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every reply', () => {
   it('carries the request id that was sent, or a new one', async () => {
     expect((await get('/v1/instances', { 'x-request-id': 'mine-1' })).headers.get('x-request-id')).toBe('mine-1')
     expect((await get('/v1/instances')).headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
@@ -202,7 +202,7 @@ describe('every answer', () => {
     expect(odd.body.error.request_id).toBe(odd.headers.get('x-request-id'))
   })
 
-  it('that is an error has the one body', async () => {
+  it('that is an error has the same body', async () => {
     const { status, body } = await get('/v1/nothing')
     expect(status).toBe(404)
     expect(body).toEqual({
@@ -253,7 +253,7 @@ describe('GET /', () => {
 })
 
 describe('close', () => {
-  it('ends the streams that are open', async () => {
+  it('ends open streams', async () => {
     const other = await startServer({ engine, version: '1', port: 0 })
     const id = await start('kind: Net\nversion: 1\nname: waits\nnodes: { ask: { gate: Sure? } }\n')
     const response = await fetch(`${other.url}/v1/instances/${id}/events`, { headers: { accept: 'text/event-stream' } })

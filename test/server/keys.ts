@@ -1,11 +1,11 @@
-/** API keys made for a test, as the headers that carry them. */
+/** API keys created for a test, as the headers that carry them. */
 import { makeKey } from '../../src/http/api-key.ts'
 import type { Scope } from '../../src/operations/caller.ts'
 import type { Serving } from './serving.ts'
 
 export type As = Record<string, string>
 
-/** `tenant` null: bound to none. */
+/** `tenant` null: not bound to a tenant. */
 export async function keyOf(
   s: Serving,
   subject: string,

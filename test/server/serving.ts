@@ -1,4 +1,4 @@
-/** A server on an empty store of its own, on both stores, and a client that says everything it hears. */
+/** A server on an empty store, for both stores, and a client that returns complete replies. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { freshDatabase, postgresUrl } from '../services.ts'
 export interface Reply {
   readonly status: number
   readonly headers: Headers
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   readonly body: any
   readonly text: string
 }
@@ -36,7 +36,7 @@ export interface Serving {
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
 }
 
-/** Asks a server by its address, whoever started it. */
+/** Sends a request to a server by its address, however it was started. */
 export type Client = Pick<Serving, 'ask' | 'get' | 'post'>
 
 export function client(url: string): Client {
@@ -52,9 +52,9 @@ export type ServeOptions = Omit<Partial<ServerOptions>, 'engine'> & { readonly e
 
 export interface Stage {
   readonly kind: 'sqlite' | 'postgres'
-  /** Where this suite's database is. */
+  /** The URL of this suite's database. */
   url(): Promise<string>
-  /** A server on it; all are closed at the end. */
+  /** Starts a server on it; all are closed at the end. */
   serve(options?: ServeOptions): Promise<Serving>
 }
 
@@ -138,7 +138,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Asks again until the answer is as wanted; the last one is returned either way. */
+/** Polls until the reply is as required; returns the last one in any case. */
 export async function until<T>(look: () => Promise<T>, wanted: (found: T) => boolean, withinMs = 10_000): Promise<T> {
   const giveUpAt = performance.now() + withinMs
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * Names that callers choose cannot reach another tenant or the engine: idempotency keys, start keys, limits by key and
+ * Names chosen by callers cannot affect another tenant or the engine: idempotency keys, start keys, limits by key and
  * by queue, worker ids, schemas, and the name of the tenant itself.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { onBothStores, type Serving } from './serving.ts'
 
 const YAML = { 'content-type': 'application/yaml' }
 
-onBothStores('names that callers choose', (stage) => {
+onBothStores('names chosen by callers', (stage) => {
   let s: Serving
   let anna: As
   let boris: As
@@ -33,7 +33,7 @@ onBothStores('names that callers choose', (stage) => {
   }
 
   describe('keys of the engine', () => {
-    it('a cron fires, whatever keys others have taken', async () => {
+    it('a cron job fires, whatever keys others have used', async () => {
       const cron = { name: 'nightly', cron: '0 0 1 1 *', type: 'report.nightly', options: { queue: 'nightly' } }
       const { next_run_at } = (await s.post('/ojs/v1/cron', cron, anna)).body.cron
       const due = Date.parse(next_run_at)
@@ -50,12 +50,12 @@ onBothStores('names that callers choose', (stage) => {
       expect((await s.get('/ojs/v1/cron/nightly', anna)).body.cron.run_count ?? 1).toBe(1)
     })
 
-    it('a schedule of the inbox fires, though its key belongs to a run of another type', async () => {
+    it('a schedule of the inbox fires, even if its key belongs to a run of another type', async () => {
       const body = { type: 'sched.victim.v1', schedule: '0 0 1 1 *' }
       const { id, next_run_at } = (await s.post('/v1/schedules', body, operator)).body.schedule
       const due = Date.parse(next_run_at)
       const key = `schedule:${id}:${due / 1000}`
-      // As a client by plain SQL could write it; over HTTP the same key is another.
+      // As a client by plain SQL could write it; over HTTP the same text is a different key.
       await s.post('/v1/runs', { type: 'evil.squat.v1', payload: {}, idempotency_key: key }, producer)
       await plantRun(s, 'evil.planted.v1', key)
       await s.store.moveClock(due - Date.now() + 1000)
@@ -65,7 +65,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(runs.map((run: any) => run.status)).toEqual(['pending'])
     })
 
-    it('an event starts a tenant’s own instance, whatever start keys others have taken', async () => {
+    it('an event starts a tenant’s own instance, whatever start keys others have used', async () => {
       const text = (name: string, trigger: string): string =>
         `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: ${name} }\nspec:\n  ${trigger}\n  steps: [{ name: one, uses: one.do, timeout: 1m }]\n`
       const deploy = (as: As, name: string, trigger = '') =>
@@ -82,7 +82,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(again.started).toMatchObject([{ created: false, instance_id: started[0].instance_id }])
     })
 
-    it('a workflow’s own id is free, whatever start keys others have taken', async () => {
+    it('a workflow’s own id is free, whatever start keys others have used', async () => {
       const start_key = 'ojs:a:my-flow'
       const yaml = `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: taker }\nspec:\n  steps: [{ name: one, uses: one.do, timeout: 1m }]\n`
       await s.ask('POST', '/v1/definitions', { body: yaml, headers: { ...YAML, ...anna } })
@@ -93,7 +93,7 @@ onBothStores('names that callers choose', (stage) => {
   })
 
   describe('keys of callers', () => {
-    it('the same key of two tenants is two runs; each sees its own key as it wrote it', async () => {
+    it('the same key of two tenants means two runs; each sees the key as it wrote it', async () => {
       const [first, other, none] = [
         await submit(anna, 'mail.send.v1', 'k-1'),
         await submit(boris, 'mail.send.v1', 'k-1'),
@@ -108,7 +108,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(runs.map((run: any) => run.id)).toEqual([first.body.run.id])
     })
 
-    it('a key never answers with a run of another type', async () => {
+    it('a key never returns a run of another type', async () => {
       const first = await submit(anna, 'mail.send.v1', 'k-2')
       const other = await submit(anna, 'mail.burn.v1', 'k-2')
       expect([other.status, other.body.error.code]).toEqual([409, 'duplicate'])
@@ -116,7 +116,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(other.body.error.details.existing).toBe(first.body.run.id)
     })
 
-    it('a start key never answers with an instance of another workflow', async () => {
+    it('a start key never returns an instance of another workflow', async () => {
       const yaml = (name: string): string =>
         `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: ${name} }\nspec:\n  steps: [{ name: one, uses: one.do, timeout: 1m }]\n`
       for (const name of ['left', 'right']) {
@@ -159,7 +159,7 @@ onBothStores('names that callers choose', (stage) => {
     it.each([
       ['a key of a tenant, though admin', () => boris],
       ['a key that may enqueue, of no tenant', () => producer],
-    ])('%s cannot limit a queue that all share', async (_, as) => {
+    ])('%s cannot limit a queue that all tenants share', async (_, as) => {
       const options = { queue: 'shared', rate_limit: { max_per_second: 1 } }
       const job = { type: 'evil.slow', args: [], options }
       for (const [path, body] of [
@@ -174,7 +174,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(await fetch(anna, 'shared')).toHaveLength(3)
     })
 
-    it('nor the limit that an operator has set there', async () => {
+    it('nor change a limit that an operator has set there', async () => {
       const options = { queue: 'kept', rate_limit: { max_per_second: 1000 } }
       expect((await enqueue(operator, 'fine.job', options)).status).toBe(201)
       const path = '/ojs/v1/rate-limits/queue:kept'
@@ -195,7 +195,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(await fetch(operator, 'slow')).toEqual(['slow.job'])
     })
 
-    it('no limit stops everything that names its key', async () => {
+    it('no limit blocks everything that names its key', async () => {
       const { status, body } = await enqueue(anna, 'stop.all', { rate_limit: { key: 'k', concurrency: 0 } })
       expect([status, body.error.details.validation_errors[0].path]).toEqual([400, 'options.rate_limit.concurrency'])
     })
@@ -208,8 +208,8 @@ onBothStores('names that callers choose', (stage) => {
         .filter(({ name }) => name.endsWith('backup'))
         .map(({ name, type, tenant }) => [name, type, tenant])
 
-    it('belong to a tenant: the same one in two tenants, and in none, are three cron jobs', async () => {
-      // At once: none of them looks before another has written.
+    it('belong to a tenant: the same one in two tenants, and without one, are three cron jobs', async () => {
+      // At once: none of them reads before another has written.
       const made = await Promise.all(
         [anna, boris, operator].map((as, i) => s.post('/ojs/v1/cron', cron(`own.${['a', 'b', 'none'][i]}`), as)),
       )
@@ -239,7 +239,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(await types(operator)).toEqual([['backup', 'own.none', undefined]])
     })
 
-    it('one from before tenants had their own names keeps its tenant, and no other takes its place', async () => {
+    it('one created before names were per tenant keeps its tenant, and no other replaces it', async () => {
       const run = { type: 'old.job', payload: [] }
       await s.engine.putSchedule({ name: 'elder', expression: '0 0 1 1 *', tenant: 'a', run })
       const elder = { ...cron('other.job'), name: 'elder' }
@@ -253,8 +253,8 @@ onBothStores('names that callers choose', (stage) => {
     })
   })
 
-  describe('what tenants share', () => {
-    it('schemas are read by a key of a tenant, and written by none', async () => {
+  describe('shared by tenants', () => {
+    it('schemas can be read with a key of a tenant, and not written', async () => {
       const schema = { type: 'order.place', version: '1', schema: { type: 'array', maxItems: 0 } }
       expect((await s.post('/ojs/v1/schemas', schema, boris)).status).toBe(403)
       expect((await s.post('/ojs/v1/schemas', schema, operator)).status).toBe(201)
@@ -282,7 +282,7 @@ onBothStores('names that callers choose', (stage) => {
       await s.post(`/ojs/v1/admin/workers/${encodeURIComponent('@b/twin')}/quiet`, {}, operator)
       expect((await beat(boris)).body.state).toBe('quiet')
       expect((await beat(anna)).body.state).toBe('running')
-      // The worker of b lives on; the one of a is found dead, and its job goes back.
+      // The worker of b is alive; the one of a is found dead, and its job is returned.
       await s.store.moveClock(31_000)
       await beat(boris)
       await s.engine.sweep()
@@ -300,7 +300,7 @@ onBothStores('names that callers choose', (stage) => {
   })
 })
 
-/** A row whose key another client wrote into the table as it is. */
+/** A row whose key another client wrote directly into the table. */
 async function plantRun(s: Serving, type: string, key: string): Promise<void> {
   const { EngineKey } = await import('../../src/kernel/scoped-names.ts')
   await s.engine.enqueue([{ type, payload: {}, inbox: true, idempotencyKey: new EngineKey(key) }])

@@ -1,4 +1,4 @@
-/** Whatever is wrong is told with its place and what would be right, and nothing is written. */
+/** Every mistake is reported with its path and a remedy, and nothing is written. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 
@@ -24,7 +24,7 @@ onBothStores('bad input of the inbox', (stage) => {
     return error
   }
 
-  /** All that a request could have changed. */
+  /** Everything that the request could have changed. */
   async function everything(): Promise<unknown> {
     const page = await s.store.read.listInbox({
       type: null,
@@ -95,7 +95,7 @@ onBothStores('bad input of the inbox', (stage) => {
     })
 
     it.each(['status', 'attempt', 'id', 'leased_by', 'tenant', 'Payload', 'instance_id'])(
-      'a field %s there is not',
+      'an unknown field %s',
       async (field) => {
         const error = await refused('/v1/runs', { ...GOOD, [field]: 'pending' }, field)
         expect(error.message).toContain(`a run has no key '${field}'`)
@@ -114,7 +114,7 @@ onBothStores('bad input of the inbox', (stage) => {
       expect((await refused('/v1/runs', { ...GOOD, payload }, 'payload', status)).code).toBe(code)
     })
 
-    it('a payload too deep to be stored', async () => {
+    it('a payload nested too deeply', async () => {
       const deep = `${'['.repeat(210)}${']'.repeat(210)}`
       const reply = await s.ask('POST', '/v1/runs', { body: `{"type":"good.a.v1","payload":${deep}}` })
       expect([reply.status, reply.body.error.code]).toEqual([400, 'unstorable'])
@@ -156,7 +156,7 @@ onBothStores('bad input of the inbox', (stage) => {
       expect([reply.status, reply.body.error.code]).toEqual([400, 'invalid_request'])
     })
 
-    it('above the largest is 413', async () => {
+    it('above the limit is 413', async () => {
       const reply = await s.post('/v1/runs', { ...GOOD, payload: 'x'.repeat(5 * 1024 * 1024) })
       expect([reply.status, reply.body.error.code]).toEqual([413, 'payload_too_large'])
     })
@@ -199,7 +199,7 @@ onBothStores('bad input of the inbox', (stage) => {
     })
   })
 
-  it('a stop names its worker, and nothing else', async () => {
+  it('a stop requires the worker, and no other field', async () => {
     await refused('/v1/runs/claim/stop', {}, 'worker_id')
     await refused('/v1/runs/claim/stop', { worker_id: 7 }, 'worker_id')
     await refused('/v1/runs/claim/stop', { worker_id: 'w', types: [] }, 'types')
@@ -212,7 +212,7 @@ onBothStores('bad input of the inbox', (stage) => {
       ['fail', { error: { message: 'x' } }],
       ['later', { delay_seconds: 1 }],
       ['release', {}],
-    ])('%s names its worker and its epoch', async (verb, more) => {
+    ])('%s requires the worker and the epoch', async (verb, more) => {
       const path = `/v1/runs/${held.id}/${verb}`
       const good = { worker_id: 'w', epoch: 0, ...more }
       for (const [field, wrong] of [
@@ -235,7 +235,7 @@ onBothStores('bad input of the inbox', (stage) => {
       ['error.stack', { message: 'x', stack: 'at …' }],
       ['error.details.retry_delay_ms', { message: 'x', details: { retry_delay_ms: -1 } }],
       ['error.details.retry_delay_ms', { message: 'x', details: { retry_delay_ms: 1e300 } }],
-    ])('a failure with a wrong %s: %j', async (field, error) => {
+    ])('a failure with an invalid %s: %j', async (field, error) => {
       await refused(`/v1/runs/${held.id}/fail`, { worker_id: 'w', epoch: held.epoch, error }, field)
     })
 
@@ -260,7 +260,7 @@ onBothStores('bad input of the inbox', (stage) => {
       [`set.${'n'.repeat(129)}`, { set: { ['n'.repeat(129)]: 1 } }],
       ['notes', { notes: 'a note' }],
       ['notes', { notes: { a: 1 } }],
-    ])('a wrong %s changes nothing: %j', async (field, more) => {
+    ])('an invalid %s changes nothing: %j', async (field, more) => {
       const worker = { worker_id: 'w', epoch: held.epoch }
       await refused(`/v1/runs/${held.id}/complete`, { ...worker, ...more }, field)
       await refused(`/v1/runs/${held.id}/fail`, { ...worker, error: { message: 'x' }, ...more }, field)
@@ -268,12 +268,12 @@ onBothStores('bad input of the inbox', (stage) => {
       expect((await s.post(`/v1/runs/${held.id}/heartbeat`, { ...worker, lease_seconds: 3600 })).status).toBe(200)
     })
 
-    it.each([undefined, null, -1, '5', 1e300])('delay_seconds of a later is not %j', async (delay_seconds) => {
+    it.each([undefined, null, -1, '5', 1e300])('%j is not a delay_seconds of a later', async (delay_seconds) => {
       const body = { worker_id: 'w', epoch: held.epoch, delay_seconds }
       await refused(`/v1/runs/${held.id}/later`, body, 'delay_seconds')
     })
 
-    it('a release takes neither entries nor notes', async () => {
+    it('a release accepts neither entries nor notes', async () => {
       const body = { worker_id: 'w', epoch: held.epoch }
       await refused(`/v1/runs/${held.id}/release`, { ...body, set: {} }, 'set')
       await refused(`/v1/runs/${held.id}/release`, { ...body, notes: [] }, 'notes')
@@ -290,7 +290,7 @@ onBothStores('bad input of the inbox', (stage) => {
       await refused(`/v1/runs/${held.id}/heartbeat`, body, 'lease_seconds')
     })
 
-    it('a cancel takes no body', async () => {
+    it('a cancel accepts no body', async () => {
       await refused(`/v1/runs/${held.id}/cancel`, { reason: 'because' }, 'reason')
     })
   })
@@ -311,7 +311,7 @@ onBothStores('bad input of the inbox', (stage) => {
       ['bad.a.v1', 'workflow_name', { runtime: 'go', workflow_name: 'other.v1' }],
       ['bad.%', 'name', { runtime: 'go' }],
       ['b'.repeat(256), 'name', { runtime: 'go' }],
-    ])('%s: a wrong %s in %j', async (name, field, body) => {
+    ])('%s: an invalid %s in %j', async (name, field, body) => {
       const before = await everything()
       const reply = await put(name, body)
       expect([reply.status, reply.body.error.code, reply.body.error.details.field]).toEqual([

@@ -1,4 +1,4 @@
-/** Workers over HTTP: claim, renew, report; and whoever does not hold a run changes nothing. */
+/** Workers over HTTP: claim, renew, report; a worker that does not hold a run cannot change it. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving, until } from '../serving.ts'
 
@@ -20,7 +20,7 @@ onBothStores('workers of the inbox', (stage) => {
   const expectConflict = (reply: Reply, status: string): void =>
     expect([reply.status, reply.body.error.code, reply.body.error.details.status]).toEqual([409, 'conflict', status])
 
-  it('takes by name or prefix, by priority, then age, as many as asked for', async () => {
+  it('takes by name or prefix, by priority, then age, as many as requested', async () => {
     const late = await submit('take.a.v1')
     const later = await submit('take.b.v1')
     const urgent = await submit('take.c.v1', { priority: 1 })
@@ -40,14 +40,14 @@ onBothStores('workers of the inbox', (stage) => {
     expect(await claim('take.%')).toEqual([])
   })
 
-  it('takes from the queues it names, the first of them first', async () => {
+  it('takes from the named queues, in their order', async () => {
     const b = await submit('queue.a.v1', { queue: 'qb', priority: 1 })
     const a = await submit('queue.a.v1', { queue: 'qa' })
     await submit('queue.a.v1', { queue: 'qc' })
     expect((await claim('queue.%', { queues: ['qa', 'qb'], limit: 10 })).map((run) => run.id)).toEqual([a, b])
   })
 
-  it('a lease is as long as asked for, and 30 seconds otherwise', async () => {
+  it('a lease is as long as requested, and 30 seconds by default', async () => {
     await submit('length.a.v1')
     await submit('length.a.v1')
     const now = await s.store.now()
@@ -58,7 +58,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(Date.parse(other.lease_until) - now).toBeGreaterThan(3_500_000)
   })
 
-  it('completes with a result, and the same report again is answered as it was', async () => {
+  it('completes with a result, and the same report again gets the same answer', async () => {
     const id = await submit('done.a.v1')
     const [{ epoch }] = (await claim('done.%')) as [any]
     const done = await report(id, 'complete', epoch, { result: { invoice: 31 } })
@@ -77,7 +77,7 @@ onBothStores('workers of the inbox', (stage) => {
     ])
   })
 
-  it('a result may be left out, be null, or be 64 KiB', async () => {
+  it('a result may be missing, null, or 64 KiB long', async () => {
     for (const result of [undefined, null, 'x'.repeat(65_536)]) {
       const id = await submit('results.a.v1')
       const [{ epoch }] = (await claim('results.%')) as [any]
@@ -86,7 +86,7 @@ onBothStores('workers of the inbox', (stage) => {
     }
   })
 
-  it('a failure waits attempt² minutes and a tenth at most, and the last one is final', async () => {
+  it('a failure waits attempt² minutes plus at most a tenth, and the last one is final', async () => {
     const id = await submit('fail.a.v1', { max_attempts: 2 })
     const [{ epoch }] = (await claim('fail.%')) as [any]
     const error = { message: 'no route to host', code: 'network', details: { host: 'a' } }
@@ -106,7 +106,7 @@ onBothStores('workers of the inbox', (stage) => {
     await s.store.moveClock(0)
   })
 
-  it('retryable: false fails for good, and details.retry_delay_ms gives the delay of the next try', async () => {
+  it('retryable: false fails for good, and details.retry_delay_ms gives the delay of the next attempt', async () => {
     const id = await submit('fail.b.v1')
     const [{ epoch }] = (await claim('fail.b.v1')) as [any]
     const final = await report(id, 'fail', epoch, { error: { message: 'never' }, retryable: false })
@@ -135,7 +135,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect((await report(id, 'complete', again.epoch)).status).toBe(200)
   })
 
-  it('a run put off is claimable when it is due, on the same attempt', async () => {
+  it('a postponed run is claimable when it is due, on the same attempt', async () => {
     const id = await submit('later.a.v1', { max_attempts: 1 })
     const [{ epoch }] = (await claim('later.%')) as [any]
     const put = await report(id, 'later', epoch, { delay_seconds: 40, notes: [{ waits: 'for the bank' }] })
@@ -155,7 +155,7 @@ onBothStores('workers of the inbox', (stage) => {
     ])
   })
 
-  it('notes beyond 64 KiB are dropped and counted, and fail nothing', async () => {
+  it('notes beyond 64 KiB are dropped and counted, and do not fail the run', async () => {
     const id = await submit('notes.a.v1')
     const [{ epoch }] = (await claim('notes.%')) as [any]
     const notes = ['first', 'x'.repeat(70_000), { nul: 'a\u0000b' }, 'last']
@@ -164,7 +164,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(events.at(-1)).toMatchObject({ type: 'succeeded', data: { notes: ['first', 'last'], notes_dropped: 2 } })
   })
 
-  it('a heartbeat renews the lease from now on and reports whether to stop', async () => {
+  it('a heartbeat renews the lease from now on and returns whether to stop', async () => {
     const id = await submit('beat.a.v1')
     const [run] = (await claim('beat.%')) as [any]
     const beat = await report(id, 'heartbeat', run.epoch, { lease_seconds: 600 })
@@ -215,7 +215,7 @@ onBothStores('workers of the inbox', (stage) => {
       expect(await look(id)).toEqual(before)
     })
 
-    it.each(REPORTS)('%s after the lease ran out is 409, and the run goes to the next', async (verb, more) => {
+    it.each(REPORTS)('%s after the lease expired is 409, and the run goes to the next worker', async (verb, more) => {
       const id = await submit(`expire.${verb}.v1`)
       const [{ epoch }] = (await claim(`expire.${verb}.v1`)) as [any]
       await s.store.moveClock(31_000)
@@ -231,7 +231,7 @@ onBothStores('workers of the inbox', (stage) => {
       await s.store.moveClock(0)
     })
 
-    it('a run that a Petrel worker holds is not reported from outside', async () => {
+    it('a run held by a Petrel worker cannot be reported over HTTP', async () => {
       const id = await submit('petrel.a.v1')
       const session = await s.engine.workers.open(
         { name: 'w', runtime: 'node', queues: null, types: ['petrel.%'], concurrency: 1, tenant: null },
@@ -250,7 +250,7 @@ onBothStores('workers of the inbox', (stage) => {
     const id = await submit('two.a.v1')
     const [first] = (await claim('two.%')) as [any]
     await other.post(`/v1/runs/${id}/release`, { worker_id: 'w', epoch: first.epoch })
-    // The one that gave it out first remembers that lease, not this one.
+    // The server that handed it out first has cached that lease, not this one.
     const again = (await other.post('/v1/runs/claim', { worker_id: 'w', types: ['two.%'] })).body.runs[0]
     expect(again).toMatchObject({ id, epoch: first.epoch + 1 })
     expectConflict(await report(id, 'complete', first.epoch), 'leased')
@@ -270,7 +270,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(new Set(ids).size).toBe(40)
   })
 
-  it('a step of a workflow comes with the results before it, and its report moves the workflow on', async () => {
+  it('a step of a workflow comes with the results before it, and its report advances the workflow', async () => {
     const started = await s.post('/ojs/v1/workflows', {
       type: 'chain',
       steps: [

@@ -1,4 +1,4 @@
-/** Steps of workflows done over HTTP: what they are given whole, and what they write into the context. */
+/** Steps of workflows executed over HTTP: their complete arguments, and what they write into the context. */
 import { beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../../src/net/net.ts'
 import { SLOT } from '../../../src/net/slots.ts'
@@ -42,14 +42,14 @@ onBothStores('steps over HTTP', (stage) => {
     await start(shape, { text })
     const a = await claim('whole.a')
     expect(a.payload).toEqual({ text })
-    // The table has the reference, which plain SQL follows.
+    // The table contains the reference, which plain SQL resolves.
     expect((await s.get(`/v1/runs/${a.id}`)).body.run.payload).toEqual({ $ref: expect.stringMatching(/^x:\d+$/) })
     await report(a, 'release')
     const fetched = await s.post('/ojs/v1/workers/fetch', { queues: ['default'], worker_id: 'ojs', count: 1 })
     expect(JSON.stringify(fetched.body.jobs[0].args)).toContain(text)
   })
 
-  it('write into the context before the way is chosen', async () => {
+  it('write into the context before the arcs are evaluated', async () => {
     const arc = (to: string, when: string | null) => ({ to, when, args: null, set: null })
     const next = { mode: 'first', scope: null, arcs: [arc('yes', 'ctx.go'), arc('no', null)] } as const
     const shape = net([
@@ -69,7 +69,7 @@ onBothStores('steps over HTTP', (stage) => {
     expect(await context(id)).toEqual({ go: true })
   })
 
-  it('write it when they fail for good, not when they are tried again', async () => {
+  it('write it when they fail for good, not when they are retried', async () => {
     const id = await start(net([node('a', [], { work: run('fails.a'), onFailure: 'skip' })]))
     const error = { message: 'no' }
     const a = await claim('fails.a')

@@ -12,8 +12,8 @@ onBothStores('lists of runs', (stage) => {
   const list = async (query: string) => (await s.get(`/v1/runs?${query}`)).body
   const ids = (page: any): string[] => page.runs.map((run: any) => run.id)
 
-  it('pages go through all of them once, also those created in the same moment', async () => {
-    // One transaction, one moment: the id decides among equals.
+  it('pages list each of them once, also those created at the same moment', async () => {
+    // One transaction, one time: the id decides between equal times.
     const made = await s.engine.enqueue(
       Array.from({ length: 7 }, () => ({ type: 'page.a.v1', payload: {}, inbox: true })),
     )
@@ -33,7 +33,7 @@ onBothStores('lists of runs', (stage) => {
     )
   })
 
-  it('what comes in meanwhile does not move the pages', async () => {
+  it('runs created in the meantime do not move the pages', async () => {
     for (let i = 0; i < 4; i++) await submit('steady.a.v1')
     const all = ids(await list('type=steady.a.v1'))
     const first = await list('type=steady.a.v1&limit=2')
@@ -50,7 +50,7 @@ onBothStores('lists of runs', (stage) => {
     await s.post(`/v1/runs/${refund}/cancel`)
     expect(ids(await list('type=filter.invoice.v1'))).toEqual([invoice])
     expect(ids(await list('type=filter.%25')).sort()).toEqual([invoice, refund].sort())
-    // An underscore is an underscore: filter_% does not match filter.invoice.v1.
+    // An underscore is literal: filter_% does not match filter.invoice.v1.
     expect(ids(await list('type=filter_%25'))).toEqual([under])
     expect(ids(await list('type=filter.%25&status=cancelled'))).toEqual([refund])
     expect(ids(await list('type=filter.%25&status=pending,cancelled')).sort()).toEqual([invoice, refund].sort())

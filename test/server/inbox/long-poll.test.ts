@@ -1,9 +1,9 @@
-/** Claims that wait: they end with the first run, with their time, with their caller, and with the server. */
+/** Waiting claims: they end with the first run, at their time, with their caller, or with the server. */
 import { expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
-onBothStores('claims that wait', (stage) => {
-  it('are answered as soon as something comes', async () => {
+onBothStores('waiting claims', (stage) => {
+  it('are answered as soon as a run is available', async () => {
     const s = await stage.serve()
     const waiting = s.post('/v1/runs/claim', { worker_id: 'w', types: ['soon.%'], wait_seconds: 30 })
     await inFlight(s, 1)
@@ -13,13 +13,13 @@ onBothStores('claims that wait', (stage) => {
     expect(performance.now() - began).toBeLessThan(5000)
   })
 
-  it('answer with nothing when their time is over', async () => {
+  it('return nothing when their time is over', async () => {
     const s = await stage.serve()
     const { status, body } = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['never.%'], wait_seconds: 0.2 })
     expect([status, body]).toEqual([200, { runs: [] }])
   })
 
-  it('of a caller who hung up take nothing', async () => {
+  it('of a caller that disconnected take nothing', async () => {
     const s = await stage.serve()
     const gone = new AbortController()
     const body = { worker_id: 'gone', types: ['gone.%'], wait_seconds: 30 }
@@ -35,13 +35,13 @@ onBothStores('claims that wait', (stage) => {
     expect(taken.body.runs).toMatchObject([{ id, attempt: 0, epoch: 0, leased_by: 'here' }])
   })
 
-  it('of a caller who hangs up during the claim give back what they took, and no attempt is spent', async () => {
+  it('of a caller that disconnects during the claim return their runs, and no attempt is spent', async () => {
     const s = await stage.serve()
     const { id } = (await s.post('/v1/runs', { type: 'back.a.v1', payload: {} })).body
     const gone = new AbortController()
     const { leases } = s.engine
     const fetch = leases.fetch.bind(leases)
-    // Hangs up between the commit of the claim and its answer.
+    // Disconnects between the commit of the claim and its reply.
     leases.fetch = async (params) => {
       const runs = await fetch(params)
       gone.abort()
@@ -59,7 +59,7 @@ onBothStores('claims that wait', (stage) => {
     expect(events.map((event: any) => event.type)).toEqual(['created', 'leased', 'started', 'returned'])
   })
 
-  it('of a worker that announces its stop are answered with nothing, and those of others wait on', async () => {
+  it('of a worker that announces its stop return nothing, and those of others keep waiting', async () => {
     const s = await stage.serve()
     const wait = (worker: string, headers = {}) =>
       s.post('/v1/runs/claim', { worker_id: worker, types: ['stop.%'], wait_seconds: 30 }, headers)
@@ -79,7 +79,7 @@ onBothStores('claims that wait', (stage) => {
     expect((await tenants).body).toEqual({ runs: [] })
   })
 
-  it('of a worker that announces its stop lose nothing: a run that comes just then is answered, or left for the next', async () => {
+  it('of a worker that announces its stop lose nothing: a run that arrives at that moment is returned, or left for the next claim', async () => {
     const s = await stage.serve()
     const claim = s.post('/v1/runs/claim', { worker_id: 'w', types: ['race.%'], wait_seconds: 30 })
     await inFlight(s, 1)
@@ -92,7 +92,7 @@ onBothStores('claims that wait', (stage) => {
       async () => (await s.get(`/v1/runs/${made.body.id}`)).body.run,
       (found) => found.status === (runs.length === 1 ? 'leased' : 'pending'),
     )
-    // Either the claim was answered with it, or it is there for the next.
+    // Either the claim returned it, or it is available to the next one.
     expect([runs.length, run.status, run.attempt, stopped.status]).toEqual([
       runs.length,
       runs.length === 1 ? 'leased' : 'pending',
@@ -101,7 +101,7 @@ onBothStores('claims that wait', (stage) => {
     ])
   })
 
-  it('end when the server goes down', async () => {
+  it('end when the server shuts down', async () => {
     const s = await stage.serve()
     const waiting = s.post('/v1/runs/claim', { worker_id: 'w', types: ['down.%'], wait_seconds: 30 })
     await inFlight(s, 1)

@@ -1,4 +1,4 @@
-/** /metrics under the names that workers of such tables are known by. */
+/** /metrics under the names that workers on such tables usually have. */
 import pg from 'pg'
 import { beforeAll, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/store/sqlite/driver.ts'
@@ -33,7 +33,7 @@ onBothStores('metrics of the inbox', (stage) => {
     await submit(type)
     const third = await claim(type)
     await s.post(`/v1/runs/${third.id}/complete`, { worker_id: 'w', epoch: third.epoch })
-    // The same report again is no second end.
+    // The same report again is not a second end.
     await s.post(`/v1/runs/${third.id}/complete`, { worker_id: 'w', epoch: third.epoch })
     const cancelled = await submit(type)
     await s.post(`/v1/runs/${cancelled}/cancel`)

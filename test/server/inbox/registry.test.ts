@@ -1,4 +1,4 @@
-/** /v1/registry: who executes a type, told to everybody at once. */
+/** /v1/registry: which runtime executes a type; changes take effect at once. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 
@@ -14,7 +14,7 @@ onBothStores('the registry over HTTP', (stage) => {
       (run: any) => run.id,
     )
 
-  it('an entry is made, read, listed, changed and removed', async () => {
+  it('an entry can be made, read, listed, changed and removed', async () => {
     const made = await put('reg.a.v1', { runtime: 'go', description: 'thumbnails' })
     expect([made.status, made.body.entry]).toEqual([
       200,
@@ -43,7 +43,7 @@ onBothStores('the registry over HTTP', (stage) => {
     expect((await put('reg.a.v1', { runtime: 'go' })).body.entry).toMatchObject({ runtime: 'go', is_enabled: true })
   })
 
-  it('what a change leaves out stays as it was: naming a runtime does not enable a type', async () => {
+  it('fields missing in a change keep their value: naming a runtime does not enable a type', async () => {
     await put('reg.b.v1', { runtime: 'go', is_enabled: false, description: 'off' })
     expect((await put('reg.b.v1', { runtime: 'python' })).body.entry).toMatchObject({
       runtime: 'python',
@@ -56,7 +56,7 @@ onBothStores('the registry over HTTP', (stage) => {
     })
   })
 
-  it('a listed type goes to workers that state its runtime, an unlisted one to all', async () => {
+  it('a registered type goes to workers that state its runtime, an unregistered one to all', async () => {
     await put('route.a.v1', { runtime: 'python' })
     const listed = await submit('route.a.v1')
     const open = await submit('route.b.v1')
@@ -76,7 +76,7 @@ onBothStores('the registry over HTTP', (stage) => {
     expect(performance.now() - began).toBeLessThan(5000)
   })
 
-  it('a name is any type, also one with a slash or a percent sign in its path', async () => {
+  it('a name is any type, including one with a slash or a percent sign in its path', async () => {
     const name = encodeURIComponent('a/b c%d.v1')
     expect((await put(name, { runtime: 'go' })).body.entry?.workflow_name).toBe('a/b c%d.v1')
     expect((await s.get(`/v1/registry/${name}`)).status).toBe(200)

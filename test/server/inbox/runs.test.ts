@@ -1,4 +1,4 @@
-/** /v1/runs: what a producer asks and is answered. */
+/** /v1/runs: the requests of a producer, and their answers. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 
@@ -11,7 +11,7 @@ onBothStores('runs of the inbox', (stage) => {
   })
   const submit = (type: string, more: object = {}) => s.post('/v1/runs', { type, payload: {}, ...more })
 
-  it('a submit answers 201 with the run as it is written, and where to find it', async () => {
+  it('a submit is answered with 201, the stored run and its location', async () => {
     const payload = { order: 7, lines: [{ sku: 'a' }], note: 'naïve ✓' }
     const made = await s.post('/v1/runs', {
       type: 'billing.invoice.v1',
@@ -65,7 +65,7 @@ onBothStores('runs of the inbox', (stage) => {
     }
   })
 
-  it('a second submit under a key answers 200 with the first run, whatever else it contains except the type', async () => {
+  it('a second submit with the same key gets 200 and the first run, whatever else it contains except the type', async () => {
     const first = await submit('key.a.v1', { idempotency_key: 'once' })
     const second = await submit('key.a.v1', { idempotency_key: 'once', payload: { other: true } })
     expect([first.status, second.status]).toEqual([201, 200])
@@ -73,13 +73,13 @@ onBothStores('runs of the inbox', (stage) => {
     expect(second.headers.get('location')).toBeNull()
   })
 
-  it('ten submits under one key at the same time write one run', async () => {
+  it('ten submits with one key at the same time write one run', async () => {
     const made = await Promise.all(Array.from({ length: 10 }, () => submit('key.race.v1', { idempotency_key: 'race' })))
     expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
     expect(made.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1)
   })
 
-  it('the key of a run that retention removed stays taken: 200 with its id and no run', async () => {
+  it('the key of a run that retention removed stays used: 200 with its id and no run', async () => {
     const { id } = (await submit('key.kept.v1', { idempotency_key: 'kept' })).body
     await s.post(`/v1/runs/${id}/cancel`)
     const later = (await s.store.now()) + 1000
@@ -91,7 +91,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect([again.status, again.body]).toEqual([200, { id, created: false, run: null }])
   })
 
-  it('a key may be 512 characters of any kind', async () => {
+  it('a key may have 512 characters of any kind', async () => {
     const key = '鍵🗝'.repeat(256)
     expect([...key]).toHaveLength(512)
     const { status, body } = await submit('key.long.v1', { idempotency_key: key })
@@ -100,7 +100,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect(found.body.runs.map((run: any) => run.id)).toEqual([body.id])
   })
 
-  it('a queue with a bound refuses what would go beyond it: 429, and nothing is written', async () => {
+  it('a bounded queue refuses runs beyond its bound: 429, and nothing is written', async () => {
     const body = { backpressure: { max_depth: 1, strategy: 'reject' } }
     expect((await s.ask('PUT', '/ojs/v1/admin/queues/narrow/config', { body })).status).toBe(200)
     expect((await submit('full.a.v1', { queue: 'narrow' })).status).toBe(201)
@@ -117,7 +117,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect(list).toEqual([])
   })
 
-  it('events list the whole history, oldest first, and who did it', async () => {
+  it('events list the whole history, oldest first, with the actors', async () => {
     const by = { 'x-petrel-actor': 'grace' }
     const { id } = (await s.post('/v1/runs', { type: 'events.a.v1', payload: {} }, by)).body
     const claimed = (await s.post('/v1/runs/claim', { worker_id: 'w', types: ['events.a.v1'] })).body.runs[0]
@@ -131,7 +131,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect(JSON.stringify(events[4])).toContain('ada')
   })
 
-  it('a cancel is final: waiting and held runs are cancelled, ended ones are a conflict with their status', async () => {
+  it('a cancel is final: pending and leased runs are cancelled, ended ones are a conflict with their status', async () => {
     const waiting = (await submit('cancel.a.v1')).body.id
     const cancelled = await s.post(`/v1/runs/${waiting}/cancel`)
     expect([cancelled.status, cancelled.body.run.status]).toEqual([200, 'cancelled'])
@@ -149,7 +149,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect((await s.get(`/v1/runs/${id}`)).body.run).toMatchObject({ status: 'cancelled', result: null })
   })
 
-  it('a deleted run is out of lists and claims, and still there by its id', async () => {
+  it('a deleted run is not listed or claimed, and can still be read by its id', async () => {
     const { id } = (await submit('delete.a.v1', { idempotency_key: 'gone' })).body
     const deleted = await s.ask('DELETE', `/v1/runs/${id}`)
     expect([deleted.status, deleted.body.run.id]).toEqual([200, id])
@@ -164,7 +164,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect((await submit('delete.a.v1', { idempotency_key: 'gone' })).body).toMatchObject({ id, created: false })
   })
 
-  it('what a worker holds is not deleted: 409, and nothing changes', async () => {
+  it('a held run cannot be deleted: 409, and nothing changes', async () => {
     const { id } = (await submit('delete.b.v1')).body
     const { epoch } = (await s.post('/v1/runs/claim', { worker_id: 'w', types: ['delete.b.v1'] })).body.runs[0]
     const refused = await s.ask('DELETE', `/v1/runs/${id}`)
@@ -175,7 +175,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect((await s.ask('DELETE', `/v1/runs/${id}`)).body.run.status).toBe('succeeded')
   })
 
-  it.each([NOBODY, 'nonsense', '%00', '1', NOBODY.toUpperCase()])('%s is not a run: 404 everywhere', async (id) => {
+  it.each([NOBODY, 'nonsense', '%00', '1', NOBODY.toUpperCase()])('%s is not a run: 404 on every route', async (id) => {
     const held = { worker_id: 'w', epoch: 0 }
     for (const [method, path, body] of [
       ['GET', '', undefined],

@@ -1,4 +1,4 @@
-/** /v1/schedules: made, fired, paused, resumed, removed. */
+/** /v1/schedules: created, fired, paused, resumed, removed. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
@@ -11,7 +11,7 @@ onBothStores('schedules over HTTP', (stage) => {
   })
   const add = (body: object) => s.post('/v1/schedules', body)
 
-  it('a schedule is made, read and listed', async () => {
+  it('a schedule can be created, read and listed', async () => {
     const made = await add({ type: 'sched.a.v1', schedule: '0 6 * * *', timezone: 'Europe/Zurich', payload: { a: 1 } })
     expect(made.status).toBe(201)
     const { schedule } = made.body
@@ -26,7 +26,7 @@ onBothStores('schedules over HTTP', (stage) => {
       enabled: true,
       last_run_at: null,
     })
-    // Six in the morning there, whatever the season.
+    // Six in the morning there, in summer and in winter.
     const local = new Date(schedule.next_run_at).toLocaleTimeString('en-GB', { timeZone: 'Europe/Zurich' })
     expect(local).toBe('06:00:00')
     expect((await s.get(`/v1/schedules/${schedule.id}`)).body).toEqual(made.body)
@@ -103,7 +103,7 @@ onBothStores('schedules over HTTP', (stage) => {
     ['payload', { payload: { text: 'a\u0000' } }],
     ['cron', { cron: '0 6 * * *' }],
     ['enabled', { enabled: false }],
-  ])('a wrong %s in %j is refused, and nothing is written', async (field, more) => {
+  ])('an invalid %s in %j is refused, and nothing is written', async (field, more) => {
     const ids = async () => (await s.get('/v1/schedules')).body.schedules.map((one: any) => one.id)
     const before = await ids()
     const reply = await add({ type: 'sched.bad.v1', schedule: '0 6 * * *', ...more })
@@ -112,7 +112,7 @@ onBothStores('schedules over HTTP', (stage) => {
     expect(await ids()).toEqual(before)
   })
 
-  it('a pause and a resume take no body', async () => {
+  it('a pause and a resume accept no body', async () => {
     const { id } = (await add({ type: 'sched.d.v1', schedule: '0 6 * * *' })).body.schedule
     const reply = await s.post(`/v1/schedules/${id}/pause`, { until: 'tomorrow' })
     expect([reply.status, reply.body.error.details.field]).toEqual([400, 'until'])

@@ -1,4 +1,4 @@
-/** Who may do what in the inbox: scopes of keys, and keys of one tenant. */
+/** Access to the inbox: scopes of keys, and keys of one tenant. */
 import { beforeAll, expect, it } from 'vitest'
 import { makeKey } from '../../../src/http/api-key.ts'
 import type { Scope } from '../../../src/operations/caller.ts'
@@ -16,7 +16,7 @@ async function keyOf(s: Serving, tenant: string | null, scopes: readonly Scope[]
 const NOBODY = '01900000-0000-7000-8000-000000000000'
 const HELD = { worker_id: 'w', epoch: 0 }
 
-/** What each route needs; a key without that scope is refused before anything is looked at. */
+/** The scope that each route requires; a key without it is refused before anything is read. */
 const ROUTES: readonly (readonly [Scope, string, string, unknown])[] = [
   ['enqueue', 'POST', '/v1/runs', { type: 'scope.a.v1', payload: {} }],
   ['read', 'GET', '/v1/runs', undefined],
@@ -70,7 +70,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect([401, 403]).not.toContain(await ask(by.admin))
   })
 
-  it('a submit is stamped with the tenant of its key, and only that tenant claims it', async () => {
+  it('a submit gets the tenant of its key, and only that tenant can claim it', async () => {
     const mine = await submit(anna, 'tenant.a.v1')
     const theirs = await submit(boris, 'tenant.a.v1')
     const nobodys = await submit(by.enqueue, 'tenant.a.v1')
@@ -80,7 +80,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await claim(by.work, 'tenant.%')).map((run) => run.id)).toEqual([nobodys.id])
   })
 
-  it('lists and looks show a tenant only what is its own', async () => {
+  it('lists and reads show a tenant only its own runs', async () => {
     const { id } = await submit(anna, 'see.a.v1', { idempotency_key: 'see:1' })
     const listed = async (as: As, query = '') =>
       (await s.get(`/v1/runs?type=see.%25${query}`, as)).body.runs.map((run: any) => run.id)
@@ -102,7 +102,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await s.get(`/v1/runs/${id}`, anna)).body.run.status).toBe('pending')
   })
 
-  it('a tenant does not report or renew what another holds', async () => {
+  it('a tenant cannot report or renew the runs of another', async () => {
     const { id } = await submit(anna, 'hold.a.v1')
     const [{ epoch }] = (await claim(anna, 'hold.%')) as [any]
     const held = { worker_id: 'w', epoch }
@@ -118,7 +118,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await s.post(`/v1/runs/${id}/complete`, held, anna)).body.run.status).toBe('succeeded')
   })
 
-  it('a key that another tenant uses is a separate key, and reveals nothing of the other run', async () => {
+  it('a key used by another tenant is a separate key, and reveals nothing of the other run', async () => {
     const { id } = await submit(anna, 'key.a.v1', { idempotency_key: 'shared' })
     const reply = await s.post('/v1/runs', { type: 'key.a.v1', payload: {}, idempotency_key: 'shared' }, boris)
     expect([reply.status, reply.body.created]).toEqual([201, true])
@@ -126,7 +126,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await submit(anna, 'key.a.v1', { idempotency_key: 'shared' })).id).toBe(id)
   })
 
-  it('the registry, schedules and metrics are of all tenants together: 403 for a key of one', async () => {
+  it('the registry, schedules and metrics belong to all tenants: 403 for a key of one', async () => {
     const admin = await keyOf(s, 'a', ['admin'])
     for (const [, method, path, body] of ROUTES.filter(([, , path]) => !path.startsWith('/v1/runs'))) {
       const reply = await s.ask(method, path, { headers: admin, body })

@@ -1,4 +1,4 @@
-/** Who may do what to instances: scopes and tenants. */
+/** Access to instances: scopes and tenants. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { deploy, desk, key, work, workflow } from './asking.ts'
@@ -11,11 +11,11 @@ onBothStores('access to instances over HTTP', (stage) => {
     await deploy(s, workflow('order', { version: '1.0' }))
     await deploy(s, workflow('order', { version: '2.0', steps: ['pay'] }))
   })
-  // What a test left over would be worked on by the next.
+  // Work left over by one test would be taken by the next.
   beforeEach(() => work(s))
 
   describe('permissions', () => {
-    it('start, cancel, retry and patch needs enqueue; looking needs read', async () => {
+    it('start, cancel, retry and patch need the scope enqueue; reading needs read', async () => {
       const id = await start({ start: false })
       const reader = await key(s, 'rita', ['read'])
       const asks: [string, string, unknown][] = [

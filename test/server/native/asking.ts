@@ -1,4 +1,4 @@
-/** What the tests of the native API share: workflows to start, and keys to ask with. */
+/** Shared by the tests of the native API: workflows to start, and keys to send. */
 
 import { expect } from 'vitest'
 import type { Json } from '../../../src/net/net.ts'
@@ -19,7 +19,7 @@ export function key(
   return keyOf(s, subject, tenant, scopes)
 }
 
-/** Steps one after another: `pay`, `ship`. A gate where a step is called `ask`. */
+/** A chain of steps such as `pay`, `ship`. A step called `ask` is a gate. */
 export function workflow(
   name: string,
   more: { version?: string; trigger?: string; steps?: readonly string[] } = {},
@@ -46,7 +46,7 @@ export async function deploy(s: Serving, text: string, headers: Record<string, s
   return s.ask('POST', '/v1/definitions', { body: text, headers: { ...YAML, ...headers } })
 }
 
-/** Works on what is due of these types, once each, until nothing is left. */
+/** Executes the due work of these types, once each, until nothing is left. */
 export async function work(s: Serving, outcomes: { readonly [type: string]: Json | Error } = {}): Promise<string[]> {
   const done: string[] = []
   for (;;) {
@@ -79,7 +79,7 @@ export async function work(s: Serving, outcomes: { readonly [type: string]: Json
   }
 }
 
-/** All that a request could have changed. */
+/** Everything that the request could have changed. */
 export async function everything(s: Serving): Promise<unknown> {
   const { read, definitions } = s.store
   const list = { tenant: null, name: null, dialect: null, limit: 1000, before: null }
@@ -90,7 +90,7 @@ export async function everything(s: Serving): Promise<unknown> {
   return { instances, histories, definitions: await definitions.list(list) }
 }
 
-/** Starts `order`, looks, and holds a request that is refused to having changed nothing. */
+/** Starts `order`, sends a request that must be refused, and checks that nothing has changed. */
 export function desk(serving: () => Serving): {
   start(body?: Record<string, unknown>): Promise<string>
   look(id: string): Promise<any>

@@ -1,4 +1,4 @@
-/** What people do to instances over HTTP: start an idle one, cancel, retry, patch the context. */
+/** Changes to instances over HTTP: start an idle one, cancel, retry, patch the context. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { net as netOf, node } from '../../engine/drive.ts'
 import { onBothStores, type Serving } from '../serving.ts'
@@ -13,13 +13,13 @@ onBothStores('changing instances over HTTP', (stage) => {
     await deploy(s, workflow('order', { version: '2.0', steps: ['pay'] }))
     await deploy(s, workflow('asking', { steps: ['ask', 'ship'] }))
   })
-  // What a test left over would be worked on by the next.
+  // Work left over by one test would be taken by the next.
   beforeEach(() => work(s))
 
   describe('changing', () => {
     const VERBS = ['start', 'cancel', 'retry'] as const
 
-    it('cancels, and records who did', async () => {
+    it('cancels, and records the actor', async () => {
       const id = await start()
       const { status, body } = await s.post(`/v1/instances/${id}/cancel`, undefined, await key(s, 'op', ['enqueue']))
       expect([status, body.instance.state]).toEqual([200, 'cancelled'])
@@ -27,7 +27,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       expect(events.find((e: any) => e.type === 'instance.cancel_requested').data).toEqual({ actor: 'op' })
     })
 
-    it('retries with the input it had, or with another; results are taken over', async () => {
+    it('retries with its old input, or with another; completed steps are carried over', async () => {
       const id = await start({ version: '1.0', input: { address: 'wrong' } })
       await work(s, { 'order.pay': { paid: 5 }, 'order.ship': new Error('no such address') })
       expect((await look(id)).instance.state).toBe('failed')
@@ -48,7 +48,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       expect((await look(same.body.id)).input).toEqual({ address: 'wrong' })
     })
 
-    it('patches the context: what is named is written, null removes it, the rest stays', async () => {
+    it('patches the context: named entries are written, null removes one, the others stay', async () => {
       const id = await start()
       await s.ask('PATCH', `/v1/instances/${id}/context`, { body: { set: { a: 1, b: { c: [2] } } } })
       const { status, body } = await s.ask('PATCH', `/v1/instances/${id}/context`, {
@@ -59,7 +59,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       expect((await look(id)).context).toEqual(body.context)
     })
 
-    it('lets a held step continue when the context changes', async () => {
+    it('admits a held token when the context changes', async () => {
       const admit = { rules: [{ when: 'ctx.ready', allow: true }], onDeny: 'hold' as const }
       const [made] = await s.engine.start([{ net: netOf([node('go', [], { admit })], { name: 'held' }) }])
       const id = (made as { id: string }).id
@@ -85,7 +85,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       ])
     })
 
-    it('in the wrong state is 409 with the state and what would be right', async () => {
+    it('in the wrong state is 409 with the state and a remedy', async () => {
       const running = await start()
       const failed = await start({ version: '1.0' })
       await work(s, { 'order.pay': new Error('broken') })

@@ -1,4 +1,4 @@
-/** Definitions over HTTP: deployed, versioned, looked at, retired. */
+/** Definitions over HTTP: deployed, versioned, read, retired. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { deploy, everything, key, workflow } from './asking.ts'
@@ -10,7 +10,7 @@ onBothStores('definitions over HTTP', (stage) => {
   })
 
   describe('POST /v1/definitions', () => {
-    it('is 201 with the definition and where it is, 200 if nothing changed', async () => {
+    it('is 201 with the definition and its location, 200 if nothing changed', async () => {
       const text = workflow('first', { version: '1.0' })
       const made = await deploy(s, text)
       expect(made.status).toBe(201)
@@ -37,7 +37,7 @@ onBothStores('definitions over HTTP', (stage) => {
       ])
     })
 
-    it('replaces a version that nothing has started, and refuses to change one that has been', async () => {
+    it('replaces a version that was never started, and refuses to change one that was', async () => {
       await deploy(s, workflow('frozen', { version: '1.0' }))
       const other = workflow('frozen', { version: '1.0', steps: ['pay'] })
       expect((await deploy(s, other)).body.what).toBe('replaced')
@@ -51,7 +51,7 @@ onBothStores('definitions over HTTP', (stage) => {
       expect((await s.get('/v1/definitions/frozen')).body.definition.source).toBe(other)
     })
 
-    it('takes JSON, and OJS and nets, too', async () => {
+    it('accepts JSON, OJS and nets, too', async () => {
       const json = JSON.stringify({ kind: 'Net', version: 1, name: 'asnet', nodes: { a: { run: 'a.b' } } })
       const net = await s.ask('POST', '/v1/definitions', {
         body: json,
@@ -62,7 +62,7 @@ onBothStores('definitions over HTTP', (stage) => {
       expect([ojs.status, ojs.body.definition?.dialect]).toEqual([201, 'ojs'])
     })
 
-    it('reports warnings with their place', async () => {
+    it('reports warnings with their position', async () => {
       const { status, body } = await deploy(s, workflow('loose').replace('timeout: 1m }', 'colour: red }'))
       expect(status).toBe(201)
       expect(body.warnings).toContainEqual(
@@ -76,8 +76,8 @@ onBothStores('definitions over HTTP', (stage) => {
     })
   })
 
-  describe('wrong texts', () => {
-    it('come back with every mistake: line, column, path, message, hint; nothing is written', async () => {
+  describe('invalid texts', () => {
+    it('are answered with every mistake: line, column, path, message, hint; nothing is written', async () => {
       const before = await everything(s)
       const text = workflow('wrong').replace('dependsOn: [pay]', 'dependsOn: [payy], onFailure: explode')
       const reply = await s.ask('POST', '/v1/definitions?file=wrong.yaml', {
@@ -174,7 +174,7 @@ onBothStores('definitions over HTTP', (stage) => {
     })
   })
 
-  describe('looking', () => {
+  describe('reading', () => {
     it('lists the latest of each name, page by page, by notation', async () => {
       const seen: string[] = []
       let before = ''
@@ -201,7 +201,7 @@ onBothStores('definitions over HTTP', (stage) => {
       expect(old.body.definition).toMatchObject({ version: '1', latest: false })
     })
 
-    it('names what was probably meant', async () => {
+    it('suggests a similar name', async () => {
       const { status, body } = await s.get('/v1/definitions/numberd')
       expect(status).toBe(404)
       expect(body.error).toMatchObject({
@@ -217,7 +217,7 @@ onBothStores('definitions over HTTP', (stage) => {
   })
 
   describe('DELETE', () => {
-    it('retires one version, or all: nothing starts it any more, and running instances continue', async () => {
+    it('retires one version, or all: they cannot be started any more, and running instances continue', async () => {
       await deploy(s, workflow('old', { version: '1' }))
       await deploy(s, workflow('old', { version: '2', steps: ['pay'] }))
       const running = await s.post('/v1/instances', { workflow: 'old' })
@@ -236,7 +236,7 @@ onBothStores('definitions over HTTP', (stage) => {
     })
   })
 
-  it('needs the scope admin to change, read to look', async () => {
+  it('needs the scope admin to change, read to read', async () => {
     const reader = await key(s, 'rita', ['read', 'enqueue'])
     const refused = await deploy(s, workflow('guarded'), reader)
     expect([refused.status, refused.body.error.details.required_scope]).toEqual([403, 'admin'])
@@ -246,7 +246,7 @@ onBothStores('definitions over HTTP', (stage) => {
     expect((await s.get('/v1/definitions', none)).status).toBe(403)
   })
 
-  it('a tenant has names of its own', async () => {
+  it('a tenant has separate names', async () => {
     const acme = await key(s, 'ann', ['admin'], 'acme')
     const other = await key(s, 'bob', ['admin'], 'other')
     await deploy(s, workflow('shared', { version: '1' }), acme)

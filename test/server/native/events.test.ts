@@ -1,4 +1,4 @@
-/** POST /v1/events: what happens outside starts what waits for it. */
+/** POST /v1/events: an external event starts the definitions that listen to it. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { deploy, desk, key, work, workflow } from './asking.ts'
@@ -13,7 +13,7 @@ onBothStores('events over HTTP', (stage) => {
   })
   beforeEach(() => work(s))
 
-  it('starts every definition that listens and whose condition holds, with the payload as input', async () => {
+  it('starts every definition that listens and whose condition is true, with the payload as input', async () => {
     const ci = await key(s, 'shop', ['enqueue'])
     const small = await s.post('/v1/events', { type: 'order.placed', payload: { amount: 5 }, id: 'e1' }, ci)
     expect(small.status).toBe(200)
@@ -48,13 +48,13 @@ onBothStores('events over HTTP', (stage) => {
     expect(await look(idle.body.id)).toMatchObject({ instance: { state: 'running' }, input: { mine: true } })
   })
 
-  it('a payload that the condition cannot be evaluated on: passed over, with why', async () => {
+  it('a payload on which the condition cannot be evaluated: skipped, with the reason', async () => {
     const { status, body } = await s.post('/v1/events', { type: 'order.placed', payload: { amount: {} } })
     expect(status).toBe(200)
     expect(body.passed).toMatchObject([{ name: 'check', why: expect.stringContaining('cannot be evaluated') }])
   })
 
-  it('an event without listeners: 404 with the known ones, and nothing is written', async () => {
+  it('an event without listeners: 404 with the known events, and nothing is written', async () => {
     const reply = await unchanged(() => s.post('/v1/events', { type: 'order.placd', payload: {} }))
     expect(reply.status).toBe(404)
     expect(reply.body.error).toMatchObject({

@@ -1,4 +1,4 @@
-/** Instances over HTTP: lists with filters, one with its history and its net. */
+/** Instances over HTTP: lists with filters, and one with its history and its net. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { deploy, desk, MISSING, work, workflow } from './asking.ts'
@@ -11,7 +11,7 @@ onBothStores('instances over HTTP', (stage) => {
     await deploy(s, workflow('order', { version: '1.0' }))
     await deploy(s, workflow('order', { version: '2.0', steps: ['pay'] }))
   })
-  // What a test left over would be worked on by the next.
+  // Work left over by one test would be taken by the next.
   beforeEach(() => work(s))
 
   describe('GET /v1/instances', () => {
@@ -52,7 +52,7 @@ onBothStores('instances over HTTP', (stage) => {
   })
 
   describe('GET /v1/instances/:id', () => {
-    it('has its history and the net it executes, too', async () => {
+    it('includes its history and its net on request', async () => {
       const id = await start()
       const { body } = await s.get(`/v1/instances/${id}/events?limit=1`)
       expect(body).toMatchObject({ events: [{ seq: 1, type: 'instance.created' }], has_more: true })
@@ -61,7 +61,7 @@ onBothStores('instances over HTTP', (stage) => {
       expect(net.body.net.nodes.map((n: any) => n.key)).toContain('pay')
     })
 
-    it.each(['', '/events', '/net'])('%s of none: 404', async (path) => {
+    it.each(['', '/events', '/net'])('%s of an unknown instance: 404', async (path) => {
       for (const id of [MISSING, 'x', 'a%00b']) {
         const { status, body } = await s.get(`/v1/instances/${id}${path}`)
         expect([status, body.error.code, body.error.details.resource_type]).toEqual([404, 'not_found', 'instance'])

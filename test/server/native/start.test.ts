@@ -11,7 +11,7 @@ onBothStores('starting over HTTP', (stage) => {
     await deploy(s, workflow('order', { version: '1.0' }))
     await deploy(s, workflow('order', { version: '2.0', steps: ['pay'] }))
   })
-  // What a test left over would be worked on by the next.
+  // Work left over by one test would be taken by the next.
   beforeEach(() => work(s))
 
   describe('POST /v1/instances', () => {
@@ -31,7 +31,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect(await work(s)).toEqual(['order.pay', 'order.ship'])
     })
 
-    it('answers a start key that is taken with the instance that has it', async () => {
+    it('returns the existing instance for a used start key', async () => {
       const first = await s.post('/v1/instances', { workflow: 'order', start_key: 'order:17', input: 1 })
       const again = await unchanged(() =>
         s.post('/v1/instances', { workflow: 'order', version: '1.0', start_key: 'order:17', input: 2 }),
@@ -41,7 +41,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect(again.body.definition.version).toBe('2.0')
     })
 
-    it('decides between starts with one key that come at the same time', async () => {
+    it('decides between simultaneous starts with one key', async () => {
       const replies = await Promise.all(
         Array.from({ length: 8 }, () => s.post('/v1/instances', { workflow: 'order', start_key: 'race' })),
       )
@@ -64,7 +64,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect((await look(unverified.body.id)).initiator).toBe('eve (unverified)')
     })
 
-    it('start: false leaves it idle: nothing is due, no deadline runs', async () => {
+    it('start: false leaves it idle: no work is due, no deadline runs', async () => {
       const id = await start({ start: false, input: { order: 3 } })
       const { instance, input, runs } = await look(id)
       expect(instance).toMatchObject({ state: 'idle', started_at: null, deadline_at: null })
@@ -118,7 +118,7 @@ onBothStores('starting over HTTP', (stage) => {
       ])
     })
 
-    it('an unknown workflow or version: 404 with what was meant', async () => {
+    it('an unknown workflow or version: 404 with a suggestion', async () => {
       const name = await unchanged(() => s.post('/v1/instances', { workflow: 'ordr' }))
       expect(name.status).toBe(404)
       expect(name.body.error).toMatchObject({

@@ -1,4 +1,4 @@
-/** Steps, why and telemetry over HTTP: small ones whole, ten thousand steps page by page. */
+/** Steps, why and telemetry over HTTP: small workflows in one reply, ten thousand steps page by page. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { deploy, key, MISSING, work, workflow } from './asking.ts'
@@ -15,7 +15,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     return body.instance.id
   }
 
-  it('GET /v1/instances/:id of a workflow of steps has its status block', async () => {
+  it('GET /v1/instances/:id of a DAG workflow has its status block', async () => {
     await deploy(s, workflow('block', { steps: ['pay', 'ask'] }))
     const id = await start('block')
     await work(s, { 'block.pay': { usage: { tokens: 3, cost: 1, currency: 'CHF' } } })
@@ -42,7 +42,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     expect(body.status.latency).toMatch(/^\d+(\.\d+)?s$/)
   })
 
-  it('GET /steps has each step with its state, tries, times, error and undo', async () => {
+  it('GET /steps has each step with its state, attempts, times, error and undo', async () => {
     await deploy(s, workflow('listed', { steps: ['pay', 'ship', 'tell'] }))
     const id = await start('listed')
     await work(s, { 'listed.ship': new Error('no stock') })
@@ -117,7 +117,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     expect(ours.map(({ type }) => type)).toEqual(seen)
   })
 
-  it('answers what is wrong with a question: unknown instance, parameter, place, notation', async () => {
+  it('reports mistakes in a request: unknown instance, parameter, cursor, notation', async () => {
     for (const path of ['steps', 'why', 'telemetry']) {
       expect((await s.get(`/v1/instances/${MISSING}/${path}`)).status).toBe(404)
       expect((await s.get(`/v1/instances/nonsense/${path}`)).status).toBe(404)
@@ -135,7 +135,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     expect((await s.get(`/v1/instances/${other}`)).body.status).toBeUndefined()
   })
 
-  it('another tenant’s instance is not there', async () => {
+  it('another tenant’s instance is not found', async () => {
     const theirs = await key(s, 'ann', ['admin'], 'blue')
     const other = await key(s, 'bob', ['admin'], 'red')
     await deploy(s, workflow('secret'), theirs)

@@ -1,4 +1,4 @@
-/** Every request that the official admin pages send is answered with what the pages read. */
+/** Every request of the official admin pages gets the reply that the pages read. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 import { type Any, chain, Flow, group, job, MOMENT, once } from './flow.ts'
@@ -53,7 +53,7 @@ onBothStores('the official admin pages', (stage) => {
     expect([items.length, pagination]).toEqual([total, expect.objectContaining({ total, page: 1, per_page: 25 })])
   })
 
-  it('jobs are sorted by the time they are due, and by priority, page by page', async () => {
+  it('jobs are sorted by due time or by priority, page by page', async () => {
     const order = async (query: string): Promise<number[]> =>
       (await ask('GET', `/ojs/v1/admin/jobs?queue=later&${query}`)).items.map((one: Any) => one.priority)
     expect(await order('state=scheduled&per_page=50&sort=scheduled_at&order=asc')).toEqual([-5, 50, 5])
@@ -76,7 +76,7 @@ onBothStores('the official admin pages', (stage) => {
     expect((await ask('GET', `/ojs/v1/workflows/${flow.id}`)).workflow.steps[1].workflow.jobs).toHaveLength(2)
   })
 
-  it('the newest events come first, since a time', async () => {
+  it('the newest events come first, from a given time on', async () => {
     const { items } = await ask('GET', '/ojs/v1/events?page=1&per_page=3')
     expect(items).toHaveLength(3)
     expect(items[0].type).not.toBe('workflow.created')
@@ -84,7 +84,7 @@ onBothStores('the official admin pages', (stage) => {
     expect((await ask('GET', '/ojs/v1/events?page=1&per_page=3&since=2100-01-01T00:00:00Z')).items).toEqual([])
   })
 
-  it('the priority of a waiting job can be changed, and of no other', async () => {
+  it('the priority can be changed for waiting jobs only', async () => {
     const [one] = (await ask('GET', '/ojs/v1/admin/jobs?queue=later')).items
     expect((await ask('PATCH', `/ojs/v1/admin/jobs/${one.id}`, { priority: 77 })).priority).toBe(77)
     await ask('PATCH', `/ojs/v1/admin/jobs/${one.id}`, { priority: 101 }, 400)
@@ -92,7 +92,7 @@ onBothStores('the official admin pages', (stage) => {
     await ask('PATCH', `/ojs/v1/admin/jobs/${one.id}`, { priority: 1 }, 409)
   })
 
-  it('a limit can be set and taken away', async () => {
+  it('a limit can be set and removed', async () => {
     const set = await ask('PUT', '/ojs/v1/rate-limits/k', { limit: 7, period: '1m' })
     expect(set).toMatchObject({ key: 'k', limit: 7, period: 'PT1M' })
     await ask('PUT', '/ojs/v1/rate-limits/k', { limit: 0 }, 400)
@@ -101,7 +101,7 @@ onBothStores('the official admin pages', (stage) => {
     await ask('PUT', '/ojs/v1/rate-limits/none', { limit: 7, period: '1m' }, 404)
   })
 
-  it('what Petrel does not have is empty, and not an error', async () => {
+  it('features that Petrel does not have return empty results, not errors', async () => {
     expect(await ask('GET', '/ojs/v1/middleware')).toEqual({ enqueue: [], execution: [] })
     expect(await ask('GET', '/ojs/v1/admin/pools')).toEqual({ pools: [] })
     const { strategy, queues } = await ask('GET', '/ojs/v1/admin/scheduling/stats')
@@ -124,7 +124,7 @@ onBothStores('the official admin pages', (stage) => {
     expect((await ask('PUT', `/ojs/v1/webhooks/subscriptions/${id}`, { active: false })).active).toBe(false)
   })
 
-  it('a worker is removed, and what it holds goes back', async () => {
+  it('a worker is removed, and its jobs are returned', async () => {
     const held = (await ask('POST', '/ojs/v1/workers/fetch', { queues: ['rated'], worker_id: 'w' })).jobs[0]
     await ask('DELETE', '/ojs/v1/admin/workers/w', undefined, 204)
     await s.engine.sweep()
@@ -132,7 +132,7 @@ onBothStores('the official admin pages', (stage) => {
     await ask('DELETE', '/ojs/v1/admin/workers/nobody', undefined, 404)
   })
 
-  it('a rate of a queue has the periods of the pages; a separate retention is refused, with everything else in the request', async () => {
+  it('a queue rate has the periods of the pages; a separate retention is refused, with everything else in the request', async () => {
     const path = '/ojs/v1/admin/queues/rated/config'
     const set = await ask('PUT', path, { rate_limit: { limit: 9, period: '1m' } })
     expect(set.configuration.rate_limit).toEqual({ limit: 9, period: 'PT1M' })
@@ -154,7 +154,7 @@ onBothStores('the official admin pages', (stage) => {
     }
     const report = (id: string, body: object) => ask('PUT', `/ojs/v1/jobs/${id}/progress`, { ...body })
 
-    it('the progress of a job comes as messages without a type, until the job has ended', async () => {
+    it('the progress of a job is sent as messages without a type, until the job has ended', async () => {
       const { id } = await started('watch')
       const stream = await listen(s, `/ojs/v1/jobs/${id}/progress/stream`)
       expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -176,7 +176,7 @@ onBothStores('the official admin pages', (stage) => {
       expect(late.frames.map(({ data }) => data)).toEqual([last])
     })
 
-    it('the numbers of the server come at once and again, and jobs between them', async () => {
+    it('the numbers of the server are sent at once and periodically, and jobs between them', async () => {
       const stream = await listen(s, '/ojs/v1/admin/stats/stream')
       await stream.has((all) => all.some(({ event }) => event === 'metrics'))
       const { id } = await started('stats')
@@ -208,7 +208,7 @@ onBothStores('the official admin pages', (stage) => {
       })
     })
 
-    it('a tenant sees no other, and both count among the streams of a caller', async () => {
+    it('a tenant sees no other tenant, and its streams count against its own limit', async () => {
       const { id } = await started('mine')
       const other = { 'x-ojs-tenant': 'other' }
       const denied = await s.get(`/ojs/v1/jobs/${id}/progress/stream`, other)

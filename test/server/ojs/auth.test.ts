@@ -1,4 +1,4 @@
-/** Who may do what: keys, scopes, tenants, and doors that are not open by accident. */
+/** Access: keys, scopes, tenants, and no open access by accident. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../../src/http/api-key.ts'
 import type { KeyRow } from '../../../src/model/rows.ts'
@@ -33,7 +33,7 @@ onBothStores('keys required', (stage) => {
     s = await stage.serve({ auth: 'required', allowReset: true })
   })
 
-  it('without a key: 401, with a hint, and nothing is revealed about paths', async () => {
+  it('without a key: 401, with a hint, and without a difference between paths', async () => {
     for (const path of ['/v1/instances', '/ojs/v1/nothing', '/', '/metrics']) {
       const { status, headers, body } = await s.get(path)
       expect([path, status, body.error.code]).toEqual([path, 401, 'unauthenticated'])
@@ -42,7 +42,7 @@ onBothStores('keys required', (stage) => {
     }
   })
 
-  it('webhooks do not reach this machine although the server listens on loopback: others hold its keys', async () => {
+  it('webhooks do not reach this machine although the server listens on loopback, since clients with keys may be remote', async () => {
     const body = { url: 'http://127.0.0.1:9/', events: ['*'] }
     const headers = { authorization: `Bearer ${admin}` }
     const { status, text } = await s.ask('POST', '/ojs/v1/webhooks/subscriptions', { body, headers })
@@ -65,7 +65,7 @@ onBothStores('keys required', (stage) => {
     expect(body.error).toMatchObject({ code: 'unauthenticated', message: expect.stringContaining(message) })
   })
 
-  it('a right id with a wrong secret: 401', async () => {
+  it('a valid id with a wrong secret: 401', async () => {
     const wrong = admin.slice(0, -1) + (admin.endsWith('A') ? 'B' : 'A')
     expect((await s.get('/v1/instances', bearer(wrong))).status).toBe(401)
     expect((await s.get('/v1/instances', bearer(admin))).status).toBe(200)
@@ -73,13 +73,14 @@ onBothStores('keys required', (stage) => {
   })
 
   it('the secret is stored nowhere', async () => {
-    // The secret is base64url: it may itself contain the separator, and a piece of it may be a word that stands in any row.
+    // The secret is base64url: it may itself contain the separator, and a piece of it may be a word that occurs in any
+    // row.
     const secret = admin.split('_').slice(2).join('_')
     expect(secret).toHaveLength(43)
     expect(JSON.stringify(await s.store.keys.list())).not.toContain(secret)
   })
 
-  it('scopes: each opens its own doors, admin all', async () => {
+  it('scopes: each permits its own routes, admin permits all', async () => {
     const reads = await add(s.store, { scopes: ['read'] })
     const works = await add(s.store, { scopes: ['work', 'read'] })
     expect((await s.get('/v1/instances', bearer(reads))).status).toBe(200)
@@ -94,7 +95,7 @@ onBothStores('keys required', (stage) => {
     expect((await s.get('/v1/instances', bearer(admin))).status).toBe(200)
   })
 
-  it('expired and revoked keys are answered accordingly; a revoked one is refused within seconds', async () => {
+  it('expired and revoked keys are refused with that reason; a revoked one within seconds', async () => {
     const old = await add(s.store, { scopes: ['read'], expiresAt: Date.now() - 1000 })
     expect((await s.get('/v1/instances', bearer(old))).body.error.message).toContain('expired')
     const key = await add(s.store, { scopes: ['read'] })
@@ -109,7 +110,7 @@ onBothStores('keys required', (stage) => {
     expect(refused.body.error.message).toContain('revoked')
   })
 
-  it('X-Petrel-Actor counts for nothing', async () => {
+  it('X-Petrel-Actor is ignored', async () => {
     const { status } = await s.get('/v1/instances', { 'x-petrel-actor': 'mallory' })
     expect(status).toBe(401)
   })
@@ -126,7 +127,7 @@ onBothStores('no keys, on this machine', (stage) => {
     expect((await s.get('/v1/instances', bearer('nonsense'))).status).toBe(401)
   })
 
-  it('a name is taken, if it is one', async () => {
+  it('a valid actor name is accepted', async () => {
     expect((await s.get('/v1/instances', { 'x-petrel-actor': 'Anna <anna@example.org>' })).status).toBe(200)
     const { status, body } = await s.get('/v1/instances', { 'x-petrel-actor': 'x'.repeat(300) })
     expect([status, body.error.code]).toEqual([400, 'invalid_request'])
@@ -147,7 +148,7 @@ onBothStores('no keys, on this machine', (stage) => {
     })
   })
 
-  it('a name that a foreign DNS server could point here: refused', async () => {
+  it('a name that a foreign DNS server could resolve to this machine: refused', async () => {
     const { default: http } = await import('node:http')
     const ask = (host: string): Promise<number> =>
       new Promise((resolve, reject) => {
@@ -164,19 +165,19 @@ onBothStores('no keys, on this machine', (stage) => {
   })
 })
 
-onBothStores('on other addresses', (stage) => {
+onBothStores('on public addresses', (stage) => {
   it('does not start without a key in the store', async () => {
     await expect(stage.serve({ host: '0.0.0.0' })).rejects.toMatchObject({ code: 'denied' })
     await expect(stage.serve({ host: '0.0.0.0', auth: 'loopback' })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('--insecure opens it, and still trusts no unverified name', async () => {
+  it('--insecure opens it, and unverified names are still ignored', async () => {
     const s = await stage.serve({ host: '0.0.0.0', auth: 'insecure' })
     expect((await s.get('/v1/instances')).status).toBe(200)
     expect((await s.get('/v1/instances', { 'x-petrel-actor': 'mallory' })).status).toBe(403)
   })
 
-  it('with a key it starts, and wants it', async () => {
+  it('with a key it starts, and requires it', async () => {
     const { store, server, engine } = await serveOn(await stage.url())
     const revoked = await add(store, { scopes: ['admin'] })
     await store.keys.revoke(revoked.split('_')[1] as string)
@@ -192,8 +193,8 @@ onBothStores('on other addresses', (stage) => {
   })
 })
 
-onBothStores('the rate guard', (stage) => {
-  it('429 with Retry-After per caller; others and probes continue', async () => {
+onBothStores('the rate limit', (stage) => {
+  it('429 with Retry-After per caller; others and probes are not affected', async () => {
     const first = await stage.serve()
     const one = await add(first.store, { scopes: ['read'], subject: 'one' })
     const two = await add(first.store, { scopes: ['read'], subject: 'two' })
@@ -213,7 +214,7 @@ onBothStores('the rate guard', (stage) => {
     for (let i = 0; i < 5; i++) expect((await s.get('/ready')).status).toBe(200)
   })
 
-  it('wrong keys count for their address', async () => {
+  it('invalid keys count for their address', async () => {
     const s = await stage.serve({ auth: 'required', ratePerMinute: 3 })
     const statuses = []
     for (let i = 0; i < 5; i++) statuses.push((await s.get('/v1/instances', bearer('nonsense'))).status)
@@ -222,7 +223,7 @@ onBothStores('the rate guard', (stage) => {
 })
 
 describe('the form of a key', () => {
-  it('is new every time', () => {
+  it('is different every time', () => {
     const made = new Set(Array.from({ length: 100 }, () => makeKey().text))
     expect(made.size).toBe(100)
     for (const text of made) expect(text).toMatch(/^petrel_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/)

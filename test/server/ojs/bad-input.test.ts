@@ -1,6 +1,6 @@
 /**
- * What a client can get wrong: the answer has the right status and code, says what would be right, and nothing has
- * changed. First every route of the server with what is wrong for all of them, then each kind of mistake.
+ * Mistakes of clients: the reply has the right status and code and suggests a remedy, and nothing has changed. First
+ * every route of the server with mistakes that apply to all of them, then each kind of mistake.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving } from '../serving.ts'
@@ -9,14 +9,14 @@ import { type Any, batch, chain, Flow, group, job, once } from './flow.ts'
 
 const NOBODY = '019539a4-0000-7000-8000-000000000000'
 const MAX_BODY = 300_000
-/** No lease or worker comes to its end by the clock while a request is watched. */
+/** No lease or worker expires by the clock while a request is observed. */
 const STILL = { sweep: false }
 const AT_ONCE = 16
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 interface Route {
   readonly method: string
-  /** With the ids of things that are not there. */
+  /** With ids that do not exist. */
   readonly path: string
   readonly takesBody: boolean
 }
@@ -37,7 +37,7 @@ onBothStores('bad input', (stage) => {
     await settledContents(url)
   })
 
-  /** Asks, and sees that the store is as it was. */
+  /** Sends the request, and checks that the store is unchanged. */
   const refused = async (ask: () => Promise<Reply>): Promise<Reply> => {
     const before = await contents(url)
     const reply = await ask()
@@ -71,7 +71,7 @@ onBothStores('bad input', (stage) => {
     answers.filter((answer) => !answer.startsWith(expected))
 
   describe('on every route', () => {
-    /** A definition is a text, YAML or JSON: what is wrong with it is told with lines (test/server/native). */
+    /** A definition is a text, YAML or JSON: its mistakes are reported with lines (test/server/native). */
     const takesJson = (route: Route): boolean => route.takesBody && route.path !== '/v1/definitions'
 
     it.each([
@@ -90,7 +90,7 @@ onBothStores('bad input', (stage) => {
 
     it.each([['[]'], ['"text"'], ['42'], ['true']])('a body that is %s and no object: 400', async (body) => {
       const answers = await everywhere(
-        // Elsewhere the id, which nobody has, is what is wrong first.
+        // On other routes the unknown id is the first mistake.
         (route) => takesJson(route) && !route.path.includes(NOBODY),
         ({ method, path }) => s.ask(method, path, { body, headers: JSON_TYPE }),
       )
@@ -98,7 +98,7 @@ onBothStores('bad input', (stage) => {
     })
 
     it.each([['text/plain'], ['application/xml'], ['multipart/form-data; boundary=x']])(
-      'a body of type %s: 400 invalid_request that names the right ones',
+      'a body of type %s: 400 invalid_request that names the accepted types',
       async (type) => {
         const answers = await everywhere(takesJson, ({ method, path }) =>
           s.ask(method, path, { body: '{}', headers: { 'content-type': type } }),
@@ -125,7 +125,7 @@ onBothStores('bad input', (stage) => {
       expect(others(answers, '422 unsupported')).toEqual([])
     })
 
-    it('a method the path does not have: 405 with those it has', async () => {
+    it('a method that the path does not have: 405 with the available ones', async () => {
       const before = await contents(url)
       const wrong = [...new Set(routes.map((route) => route.path))].flatMap((path) => {
         const known = routes.filter((route) => route.path === path).map((route) => route.method)
@@ -149,7 +149,7 @@ onBothStores('bad input', (stage) => {
       'the unknown id %s: 404 or 400, never a crash',
       async (id) => {
         const answers = await everywhere(
-          // A queue is there as soon as it is named.
+          // A queue exists as soon as it is named.
           (route) => route.path.includes(NOBODY) && !route.path.includes('/queues/') && route.method !== 'PUT',
           ({ method, path, takesBody }) => s.ask(method, path.replace(NOBODY, id), takesBody ? { body: {} } : {}),
         )
@@ -199,7 +199,7 @@ onBothStores('bad input', (stage) => {
       expect(reply.body.error.details.field).toBe(field)
       expect(reply.body.error.message).toContain(field)
       if (status === 422) expect(reply.body.error.type).toBe('validation_error')
-      // One wrong among good ones: none is taken.
+      // One invalid job among valid ones: none is stored.
       const many = await post('/jobs/batch', { jobs: [good, body, good] })
       expect(sure(many)).toEqual([status, 'invalid_request'])
       expect(many.body.error.details).toMatchObject({ field: `jobs[1].${field}`, index: 1 })
@@ -218,7 +218,7 @@ onBothStores('bad input', (stage) => {
       },
     )
 
-    it('NUL and half characters, which no database keeps', async () => {
+    it('NUL and lone surrogates, which no database stores', async () => {
       for (const args of ['["a\\u0000b"]', '["\\ud800"]', '[{"k\\u0000": 1}]']) {
         const reply = await post('/jobs', `{"type":"email.send","args":${args}}`)
         expect(sure(reply)).toEqual([400, 'invalid_payload'])
@@ -226,8 +226,8 @@ onBothStores('bad input', (stage) => {
     })
   })
 
-  describe('ids that are taken', () => {
-    it('of a job: 409 duplicate that names it, and the limit it brings is not set', async () => {
+  describe('ids that are used', () => {
+    it('of a job: 409 duplicate that names it, and the limit in the request is not set', async () => {
       const reply = await post('/jobs', {
         id: scene.available.id,
         type: 'email.send',
@@ -238,7 +238,7 @@ onBothStores('bad input', (stage) => {
       expect(reply.body.error.details.existing_job_id).toBe(scene.available.id)
     })
 
-    it('of a job in a batch: none of them is taken', async () => {
+    it('of a job in a batch: none of them is stored', async () => {
       const jobs = [job('email.send'), { ...job('email.send'), id: scene.active.id }]
       expect(sure(await post('/jobs/batch', { jobs }))).toEqual([409, 'duplicate'])
     })
@@ -332,7 +332,7 @@ onBothStores('bad input', (stage) => {
       }
     })
 
-    it('that were never given, or are over', async () => {
+    it('that never existed, or have ended', async () => {
       for (const [found, state] of [
         [scene.available, 'available'],
         [scene.scheduled, 'scheduled'],
@@ -349,7 +349,7 @@ onBothStores('bad input', (stage) => {
       }
     })
 
-    it('reported twice, and the other way round', async () => {
+    it('reported twice, also with the opposite outcome', async () => {
       const { id } = scene.completed
       const body = { job_id: id, worker_id: 'worker-1', result: { first: true } }
       conflict(await report('ack', body), id, 'completed')
@@ -357,7 +357,7 @@ onBothStores('bad input', (stage) => {
       expect((await f.job(id)).result).toEqual({ first: true })
     })
 
-    it('many at once, none of them good', async () => {
+    it('many at once, all of them invalid', async () => {
       const acks = [
         { job_id: NOBODY },
         { job_id: scene.completed.id },
@@ -379,7 +379,7 @@ onBothStores('bad input', (stage) => {
       expect(await contents(url)).toEqual(before)
     })
 
-    it('a heartbeat renews only what its worker holds', async () => {
+    it('a heartbeat renews only jobs held by its worker', async () => {
       const jobs = [scene.active.id, scene.completed.id, NOBODY, 'nonsense']
       const held = (await contents(url))['workflow_run']
       const { status, body } = await s.post('/ojs/v1/workers/heartbeat', { worker_id: 'thief', active_jobs: jobs })
@@ -408,7 +408,7 @@ onBothStores('bad input', (stage) => {
       }
     })
 
-    it('activate of a job that does not wait for it', async () => {
+    it('activate of a job that is not pending', async () => {
       for (const found of [scene.available, scene.active, scene.scheduled, scene.completed]) {
         const reply = await post(`/jobs/${found.id}/activate`, undefined)
         expect(sure(reply)).toEqual([409, 'conflict'])
@@ -429,7 +429,7 @@ onBothStores('bad input', (stage) => {
       }
     })
 
-    it('8.2 no report moves a workflow that has ended', async () => {
+    it('8.2 no report changes a workflow that has ended', async () => {
       for (const id of ['wf_taken', 'wf_failed', 'wf_cancelled']) {
         const { steps } = await f.get(id)
         for (const { job_id } of steps.filter((step: Any) => step.job_id !== null)) {
@@ -483,7 +483,7 @@ onBothStores('bad input', (stage) => {
       ])
     })
 
-    it('a workflow with more in a job than is kept: nothing of it is stored', async () => {
+    it('a workflow with too many attributes in a job: nothing of it is stored', async () => {
       const own = await stage.serve({ maxBodyBytes: 4_000_000, engine: STILL })
       const tooBig = chain(job('a'), job('b', ['x'.repeat(2_000_000)]))
       const reply = await refused(() => own.post('/ojs/v1/workflows', tooBig))
@@ -527,11 +527,11 @@ function expectHelpful({ status, headers, body, text }: Reply): void {
       request_id: headers.get('x-request-id'),
     },
   })
-  // No trace of the code behind it.
+  // No trace of the code that produced it.
   expect(text).not.toMatch(/node_modules|\.ts:\d|\bat \w+ \(|SQLITE_|ECONN|undefined/)
 }
 
-/** From the server's own document; ids are those of nobody. */
+/** From the server's own document, with ids that do not exist. */
 async function routesOf(s: Serving): Promise<readonly Route[]> {
   const { body } = await s.get('/openapi.json')
   return Object.entries<Any>(body.paths).flatMap(([path, item]) =>
@@ -551,7 +551,7 @@ type Scene = Record<
   Any
 >
 
-/** A job in every state, workflows in every state: what a mistake could touch. */
+/** A job in every state and workflows in every state, which a mistake could affect. */
 async function arrange(s: Serving, f: Flow): Promise<Scene> {
   const enqueue = async (name: string, options: object = {}): Promise<Any> =>
     (await s.post('/ojs/v1/jobs', job('scene.job', [name], options))).body.job

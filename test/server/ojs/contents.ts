@@ -1,8 +1,10 @@
-/** Every row of a store, read by plain SQL past the engine: a refused request leaves it as it was. */
+/**
+ * Every row of a store, read by plain SQL independently of the engine, to check that a refused request changed nothing.
+ */
 import pg from 'pg'
 import { openDatabase } from '../../../src/store/sqlite/driver.ts'
 
-/** Written by the engine's own clockwork, whatever clients do. */
+/** Written by the engine's own timers, independently of clients. */
 const CLOCKWORK = /_(setting|migration|repeatable|registry|total|key)$|_default$|_p\d/
 
 export type Contents = Readonly<Record<string, readonly string[]>>
@@ -50,7 +52,7 @@ async function inSqlite(path: string): Promise<Contents> {
   }
 }
 
-/** The contents once nothing moves any more by itself. */
+/** The contents once nothing changes by itself any more. */
 export async function settledContents(url: string): Promise<Contents> {
   for (let before = await contents(url); ; ) {
     await new Promise((resolve) => setTimeout(resolve, 150))

@@ -1,4 +1,4 @@
-/** The record of a workflow that has ended never changes, whatever is done with its jobs and nested workflows afterwards. */
+/** The record of an ended workflow never changes, whatever happens to its jobs and nested workflows afterwards. */
 import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { type Any, chain, Flow, group, job, once, states } from './flow.ts'
@@ -18,11 +18,11 @@ onBothStores('the record of an ended workflow', (stage) => {
   const DEAD = { retry: { max_attempts: 1, on_exhaustion: 'dead_letter' } }
   const views = async (id: string): Promise<Any> => ({
     workflow: await f.get(id),
-    // Whether a job is among the dead letters is no part of it: they may be dismissed.
+    // Whether a job is among the dead letters is not part of it: they may be dismissed.
     instance: JSON.parse((await s.get(`/v1/instances/${id}`)).text.replace(/"dead_letter":(true|false),/g, '')),
   })
 
-  it('stays as it is when a dead letter of it is retried, fails again, is retried again and succeeds', async () => {
+  it('does not change when one of its dead letters is retried, fails again, is retried again and succeeds', async () => {
     const { id } = await f.create(chain(job('a', ['x']), job('b', [7], DEAD), once('c')))
     await f.ack(await f.fetchOne('a'), { n: 1 })
     const dead = await f.fetchOne('b')
@@ -35,7 +35,7 @@ onBothStores('the record of an ended workflow', (stage) => {
     const retried = (await s.post(`/ojs/v1/dead-letter/${dead.id}/retry`)).body.job
     expect(retried).toMatchObject({ type: 'b', args: [7], state: 'available', attempt: 0, retry_of: dead.id })
     expect(await views(id)).toEqual(before)
-    // It is given what it was given before, although it is no part of the workflow any more.
+    // It receives the same results as before, although it no longer belongs to the workflow.
     const again = await f.fetchOne('b')
     expect(again).toMatchObject({ id: retried.id, args: [7], parent_results: [{ n: 1 }], workflow_id: id })
     await f.nack(again)
@@ -69,7 +69,7 @@ onBothStores('the record of an ended workflow', (stage) => {
     expect(await views(id)).toEqual(before)
   })
 
-  it('a workflow that is retried after one of its dead letters was takes over what its record has', async () => {
+  it('a workflow that is retried after one of its dead letters was carries over the results in its record', async () => {
     const { id } = await f.create(chain(once('a'), job('b', [], DEAD)))
     await f.ack(await f.fetchOne('a'), 'A')
     const dead = await f.fetchOne('b')
@@ -81,7 +81,7 @@ onBothStores('the record of an ended workflow', (stage) => {
     expect((await f.fetchOne('b')).parent_results).toEqual(['A'])
   })
 
-  it('names the jobs that the cancel of a nested workflow took', async () => {
+  it('names the jobs that the cancel of a nested workflow cancelled', async () => {
     const { id, steps } = await f.create(chain(group(once('a'), once('b')), once('c')))
     const inner = steps[0].workflow_id
     const [a] = await f.fetch(1)
@@ -95,7 +95,7 @@ onBothStores('the record of an ended workflow', (stage) => {
       metadata: { failed_step_index: 0, failed_job_ids: [b], errors: [cancelled] },
     })
     expect(ended.workflow.steps[0].cancelled_at).toBe(nested.metadata.cancelled_at)
-    // Asking again by either id is refused and changes nothing.
+    // A second request by either id is refused and changes nothing.
     for (const workflow of [inner, id]) expect((await f.delete(workflow)).status).toBe(409)
     expect(await views(id)).toEqual(ended)
     // The nested workflow itself was cancelled; nothing failed in it.

@@ -1,4 +1,4 @@
-/** Events: polling, server-sent events, WebSocket; resume, filters, tenants, slow and leaving listeners. */
+/** Events: polling, server-sent events, WebSocket; resume, filters, tenants, slow and disconnecting listeners. */
 import { connect } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
@@ -92,7 +92,7 @@ onBothStores('server-sent events', (stage) => {
     s = await stage.serve()
   })
 
-  it('the same path streams what comes, and nothing of before', async () => {
+  it('the same path streams new events, and no earlier ones', async () => {
     await enqueue(s, 'stream')
     const stream = await listen(s, '/ojs/v1/events?queues=stream')
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -159,7 +159,7 @@ onBothStores('server-sent events', (stage) => {
 
   it('a pruned position is reported as a gap', async () => {
     const other = await stage.serve()
-    // As if retention had removed what was before.
+    // As if retention had removed the earlier events.
     other.store.read.feedStart = async () => 50
     const stream = await listen(other, '/ojs/v1/events/stream?channel=queue:gap', {
       'last-event-id': eventId({ feedId: 1, part: 0, at: Date.now() }),
@@ -215,7 +215,7 @@ onBothStores('server-sent events', (stage) => {
 })
 
 describe('ids of events', () => {
-  it('carry their position, in the order of the feed', () => {
+  it('contain their position, in the order of the feed', () => {
     const ids = [
       eventId({ feedId: 1, part: 0, at: 1_700_000_000_000 }),
       eventId({ feedId: 1, part: 1, at: 1_700_000_000_000 }),
@@ -234,7 +234,7 @@ describe('ids of events', () => {
   })
 })
 
-/** A socket, what it heard, and how it ended. */
+/** A socket, the messages it received, and its end. */
 async function dial(
   s: Serving,
   options: { readonly protocol?: string; readonly headers?: Record<string, string> } = {},
@@ -330,7 +330,7 @@ onBothStores('the WebSocket', (stage) => {
     [{ action: 'subscribe', channel: 'job:01900000-0000-7000-8000-000000000000' }, 'not_found'],
     [{ action: 'subscribe', channel: 'all', event_types: 'x' }, 'invalid_request'],
     [{ action: 'resume', last_event_id: 'x' }, 'invalid_request'],
-  ])('%j is answered with an error, and the socket stays', async (message, code) => {
+  ])('%j is answered with an error, and the socket stays open', async (message, code) => {
     const one = await talk()
     one.say(message)
     await one.hears((all) => all.length === 1)
@@ -340,13 +340,13 @@ onBothStores('the WebSocket', (stage) => {
     expect(one.heard[1]).toMatchObject({ type: 'subscribed' })
   })
 
-  it('a plain GET is answered with the protocol of the path', async () => {
+  it('a plain GET is answered with the protocol that the path requires', async () => {
     const { status, body } = await s.get('/ojs/v1/ws')
     expect([status, body.error.code]).toEqual([400, 'invalid_request'])
     expect(body.error.hint).toContain('WebSocket')
   })
 
-  it('is closed with a reason when the server goes down', async () => {
+  it('is closed with a reason when the server shuts down', async () => {
     const other = await stage.serve()
     const one = await dial(other)
     one.say({ action: 'subscribe', channel: 'all' })
@@ -359,7 +359,7 @@ onBothStores('the WebSocket', (stage) => {
     expect(one.closed()).toMatchObject({ code: 1001, reason: expect.stringContaining('going down') })
   })
 
-  it('a page of another site may not connect without a key', async () => {
+  it('a page of another site cannot connect without a key', async () => {
     await expect(dial(s, { headers: { origin: 'https://evil.example' } })).rejects.toThrow('403')
   })
 })

@@ -1,4 +1,4 @@
-/** The API for operators: search, bulk operations, queues, workers, numbers; and its aliases for the admin page. */
+/** The API for operators: search, bulk operations, queues, workers, numbers; and its aliases for the admin pages. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
@@ -58,7 +58,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post(`/ojs/v1/admin/jobs/${id}/retry`)).body).toMatchObject({ state: 'available', attempt: 0 })
   })
 
-  it('asks for confirmation before it changes many, and then changes each by itself', async () => {
+  it('requires confirmation for bulk changes, and then changes each job separately', async () => {
     const ids = await push('ad-bulk', 250)
     for (const body of [undefined, {}, { confirm: false }, { confirm: 'true', filter: {} }]) {
       const reply = await s.post('/ojs/v1/admin/jobs/bulk/cancel', body)
@@ -138,7 +138,7 @@ onBothStores('administration', (stage) => {
     expect((await s.get('/ojs/v1/admin/dead-letter/stats')).body.total).toBe(0)
   })
 
-  it('shows true numbers, and leaves out unknown ones', async () => {
+  it('shows true numbers, and omits unknown ones', async () => {
     await s.post('/ojs/v1/admin/jobs/bulk/cancel', { confirm: true, filter: { queue: 'ad-bulk' } })
     await push('ad-stats', 3, { retry: { max_attempts: 1 } })
     const { body } = await s.post('/ojs/v1/workers/fetch', { queues: ['ad-stats'], count: 2, worker_id: 'w' })
@@ -179,7 +179,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post('/ojs/v1/workers/fetch', { queues: ['ad-pause'] })).body.jobs).toHaveLength(1)
   })
 
-  it('shows workers and the jobs they hold, and orders them to be quiet', async () => {
+  it('shows workers and the jobs they hold, and tells workers to be quiet', async () => {
     await push('ad-work', 3)
     const beat = (state: string, path = 'heartbeat') =>
       s.post(`/ojs/v1/workers/${path}`, {
@@ -208,7 +208,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post('/ojs/v1/admin/workers/nobody/quiet')).status).toBe(404)
   })
 
-  it('lets a worker drain at its own request: no more jobs, and its health shows it', async () => {
+  it('drains a worker at its own request: it gets no more jobs, and its health shows it', async () => {
     await push('ad-drain')
     const beat = await s.post('/ojs/v1/workers/beat', { worker_id: 'w-drain', state: 'drain', active_jobs: 2 })
     expect([beat.status, beat.body.acknowledged]).toEqual([200, true])
@@ -228,7 +228,7 @@ onBothStores('administration', (stage) => {
     await s.store.moveClock(0)
   })
 
-  it('has the names the admin page looks for', async () => {
+  it('has the names that the admin pages use', async () => {
     await s.post('/ojs/v1/cron', {
       name: 'nightly',
       cron: '0 3 * * *',
@@ -255,7 +255,7 @@ onBothStores('administration', (stage) => {
     expect(held).toContainEqual(expect.objectContaining({ job_id: body.id, type: 'test.unique', state: 'available' }))
   })
 
-  it('knows tenants by their jobs', async () => {
+  it('lists tenants by their jobs', async () => {
     const headers = { 'x-ojs-tenant': 'acme' }
     const job = { type: 'test.tenant', args: [], meta: { tenant_id: 'forged' }, options: { queue: 'ad-tenant' } }
     const made = await s.post('/ojs/v1/jobs', job, headers)

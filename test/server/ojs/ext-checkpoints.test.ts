@@ -1,4 +1,4 @@
-/** Checkpoints and progress over HTTP: what a job saves outlives its failures, and nobody but its holder writes it. */
+/** Checkpoints and progress over HTTP: data saved by a job outlives its failures, and only its holder can write it. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving, until } from '../serving.ts'
 
@@ -42,7 +42,7 @@ onBothStores('checkpoints', (stage) => {
     expect((await look(id)).status).toBe(200)
   })
 
-  it('survives a failure and comes with the job that is started again', async () => {
+  it('survives a failure and is passed to the next start of the job', async () => {
     const id = await push('ck-retry', { retry: { max_attempts: 3, initial_interval: 'PT0.01S', jitter: false } })
     const job = await take('ck-retry', 'w1')
     expect(job.checkpoint).toBeUndefined()
@@ -58,7 +58,7 @@ onBothStores('checkpoints', (stage) => {
     expect(again).toMatchObject({ id, attempt: 2, checkpoint: { state: { rows: 750 }, sequence: 1 } })
     expect((await s.get(`/ojs/v1/jobs/${id}`)).body.job.checkpoint.state).toEqual({ rows: 750 })
 
-    // The first worker lost the job: what it saves now would be wrong.
+    // The first worker lost the job, so it must not save any more.
     const stale = await save(id, { state: { rows: 1 }, worker_id: 'w1' })
     expect([stale.status, stale.body.error.code]).toEqual([409, 'conflict'])
     expect((await look(id)).body).toMatchObject({ sequence: 1, state: { rows: 750 } })
@@ -73,7 +73,7 @@ onBothStores('checkpoints', (stage) => {
     ])
   })
 
-  it('is not changed once the job is cancelled or discarded', async () => {
+  it('cannot be changed once the job is cancelled or discarded', async () => {
     const cancelled = await push('ck-end')
     await s.ask('DELETE', `/ojs/v1/jobs/${cancelled}`)
     expect((await save(cancelled, { state: 1 })).status).toBe(409)
@@ -104,7 +104,7 @@ onBothStores('checkpoints', (stage) => {
     }
   })
 
-  it('is not there for another tenant', async () => {
+  it('is not visible to another tenant', async () => {
     const { body } = await s.post('/ojs/v1/jobs', { type: 'test.durable', args: [] }, { 'x-ojs-tenant': 'acme' })
     const path = `/ojs/v1/jobs/${body.id}/checkpoint`
     await s.ask('PUT', path, { body: { state: 1 } })
@@ -113,7 +113,7 @@ onBothStores('checkpoints', (stage) => {
     expect((await s.get(path, { 'x-ojs-tenant': 'acme' })).body.state).toBe(1)
   })
 
-  it('counts right when twenty save at once', async () => {
+  it('counts correctly under twenty simultaneous saves', async () => {
     const id = await push('ck-many')
     const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => save(id, { state: i })))
     expect(replies.map((reply) => reply.body.sequence).sort((a, b) => a - b)).toEqual(

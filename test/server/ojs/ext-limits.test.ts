@@ -1,4 +1,4 @@
-/** Backpressure, rate limits, schemas and versions: what is refused at the door, and what is let through. */
+/** Backpressure, rate limits, schemas and versions: which requests are refused, and which are accepted. */
 import { beforeAll, expect, it } from 'vitest'
 import { makeKey } from '../../../src/http/api-key.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -34,7 +34,7 @@ onBothStores('limits', (stage) => {
     expect((await push('bp')).status).toBe(201)
   })
 
-  it('takes a batch whole or not at all', async () => {
+  it('accepts a batch completely or not at all', async () => {
     await bound('bp-batch', { max_depth: 5 })
     const batch = (n: number) => ({
       jobs: Array.from({ length: n }, (_, i) => ({ type: 'test.limit', args: [i], options: { queue: 'bp-batch' } })),
@@ -44,7 +44,7 @@ onBothStores('limits', (stage) => {
     expect((await s.post('/ojs/v1/jobs/batch', batch(5))).status).toBe(201)
   })
 
-  it('never goes over the bound on one server, however many ask at once', async () => {
+  it('never exceeds the bound on one server, under any concurrency', async () => {
     await bound('bp-race', { max_depth: 10 })
     const replies = await Promise.all(Array.from({ length: 60 }, () => push('bp-race')))
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(10)
@@ -60,7 +60,7 @@ onBothStores('limits', (stage) => {
     }
   })
 
-  it('configures limits of a queue; what is not named stays, what is wrong changes nothing', async () => {
+  it('configures limits of a queue; omitted ones stay, invalid ones change nothing', async () => {
     const path = '/ojs/v1/admin/queues/cfg/config'
     await put(path, { concurrency: 1, backpressure: { max_depth: 100 } })
     const read = async () => (await s.get(path)).body.configuration
@@ -177,7 +177,7 @@ onBothStores('limits', (stage) => {
     expect((await first([{}])).status).toBe(400)
   })
 
-  it('keeps versions and everything it does not know', async () => {
+  it('keeps versions and all unknown attributes', async () => {
     const job = {
       type: 'agent.run',
       args: ['x'],
@@ -211,7 +211,7 @@ onBothStores('limits', (stage) => {
 })
 
 onBothStores('scopes of extensions', (stage) => {
-  it('wants the scope that fits: work for workers, admin for what concerns all', async () => {
+  it('require the matching scope: work for workers, admin for settings of the whole server', async () => {
     const keys = await makeKeys(await stage.url())
     const s = await stage.serve({ auth: 'required' })
     const as = (scope: string) => ({ authorization: `Bearer ${keys.get(scope)}` })
@@ -233,7 +233,7 @@ onBothStores('scopes of extensions', (stage) => {
   })
 })
 
-/** One for each scope, and one for all that belongs to a tenant. They must be there before the server starts. */
+/** One key for each scope, and one bound to a tenant. They must exist before the server starts. */
 async function makeKeys(url: string): Promise<ReadonlyMap<string, string>> {
   const store = await openStore(url)
   await store.migrate()

@@ -1,6 +1,6 @@
 /**
  * Webhooks survive kill -9: a real server process is killed while the receiver has an event and has not answered, with
- * more events behind it. The next server delivers them all, the unanswered one under the same id as before.
+ * more events waiting. The next server delivers them all, the unanswered one under the same id as before.
  */
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -54,7 +54,7 @@ describe('a server killed between event and delivery', () => {
         const wanted: string[] = []
         for (let round = 1; round <= ROUNDS; round++) {
           const before = receiver.of(id).length
-          // Hears, and never answers.
+          // Receives, and never answers.
           receiver.answer = () => {}
           for (let i = 0; i < 5; i++) {
             const { body } = await request(`${url}/ojs/v1/jobs`, 'POST', {
@@ -66,7 +66,7 @@ describe('a server killed between event and delivery', () => {
           running.child.kill('SIGKILL')
           await running.ended
           receiver.answer = (_, response) => void response.end('OK')
-          // The lease of the dead runs out.
+          // The lease of the dead server expires.
           await clock.moveClock(round * 20_000)
           ;({ url, running } = await serve(store))
           const heard = await receiver.hears(id, before + 6, 30_000)

@@ -1,4 +1,4 @@
-/** Webhooks: subscriptions, signatures, retries and dead letters, order, filters, tenants, guarded addresses. */
+/** Webhooks: subscriptions, signatures, retries and dead letters, order, filters, tenants, protected addresses. */
 import { beforeAll, expect, it } from 'vitest'
 import { isPublic } from '../../../src/kernel/addresses.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
@@ -61,7 +61,7 @@ onBothStores('webhooks', (stage) => {
     expect((await drop(subscription.id)).status).toBe(404)
   })
 
-  it('refuses what it cannot use, and keeps nothing of it', async () => {
+  it('refuses invalid subscriptions, and stores nothing of them', async () => {
     const before = (await s.get(BASE)).body.pagination.total
     const bad: readonly object[] = [
       {},
@@ -81,7 +81,7 @@ onBothStores('webhooks', (stage) => {
     expect((await s.get(BASE)).body.pagination.total).toBe(before)
   })
 
-  it('takes a thousand of each tenant: one that has used them up keeps none from the others', async () => {
+  it('accepts a thousand of each tenant, and a tenant at its limit does not affect the others', async () => {
     const greedy = { 'x-ojs-tenant': 'greedy' }
     const { id } = await subscribe({ active: false }, greedy)
     const row = (await s.store.webhooks.find(id))!
@@ -94,7 +94,7 @@ onBothStores('webhooks', (stage) => {
     for (const { id } of [row, ...copies]) await s.store.webhooks.remove(id)
   })
 
-  it('sends each wanted event once, signed, under an id of its own', async () => {
+  it('sends each matching event once, signed, under a unique id', async () => {
     const hook = await subscribe({
       events: ['job.enqueued', 'job.completed'],
       filter: { queues: ['wh-sign'] },
@@ -127,7 +127,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('tries again later with the same id, then gives up; a person can send it again', async () => {
+  it('retries later with the same id, then gives up; an operator can send it again', async () => {
     const hook = await subscribe({ filter: { queues: ['wh-retry'] }, max_attempts: 3 })
     receiver.answer = (heard, response) => {
       response.statusCode = heard.headers['x-ojs-subscription-id'] === hook.id ? 503 : 200
@@ -171,7 +171,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('does not repeat what the receiver refuses, and follows no redirect', async () => {
+  it('does not retry what the receiver refuses, and follows no redirect', async () => {
     const hook = await subscribe({ filter: { queues: ['wh-refused'] } })
     const statuses = [410, 302]
     receiver.answer = (_, response) => {
@@ -195,7 +195,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('ordered: one that fails holds up those behind it; others do not wait', async () => {
+  it('ordered: a failed delivery delays those after it; other subscriptions do not wait', async () => {
     const strict = await subscribe({ filter: { queues: ['wh-order'] }, ordered: true })
     const loose = await subscribe({ filter: { queues: ['wh-order'] } })
     let failing = true
@@ -207,7 +207,7 @@ onBothStores('webhooks', (stage) => {
     const held = await s.post('/ojs/v1/jobs', { type: 'test.hook', args: [], options: { queue: 'wh-none' } })
     expect(held.status).toBe(201)
     const ids = await (async () => {
-      // Known before anything can be delivered.
+      // Created before anything can be delivered.
       const id = '01965000-0000-7000-8000-0000000000aa'
       first = id
       await s.post('/ojs/v1/jobs', { id, type: 'test.hook', args: [], options: { queue: 'wh-order' } })
@@ -229,7 +229,7 @@ onBothStores('webhooks', (stage) => {
     await drop(loose.id)
   })
 
-  it('rotates the secret: for the time of grace both sign', async () => {
+  it('rotates the secret: during the grace period both sign', async () => {
     const hook = await subscribe({ filter: { queues: ['wh-rotate'] }, secret: 'the first secret' })
     const rotated = await s.post(`${BASE}/${hook.id}/rotate-secret`, { grace_seconds: 100 })
     expect(rotated.body.secret).toMatch(/^whsec_/)
@@ -246,7 +246,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('tries a subscription out', async () => {
+  it('sends a test event to a subscription', async () => {
     const hook = await subscribe({ secret: 'for trying out' })
     const good = await s.post(`${BASE}/${hook.id}/test`)
     expect(good.body).toEqual({ success: true, status_code: 200, response_time_ms: expect.any(Number) })
@@ -259,7 +259,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('sends nothing while it is stopped, and nothing of that time afterwards', async () => {
+  it('sends nothing while it is stopped, and nothing from that time afterwards', async () => {
     const hook = await subscribe({ filter: { queues: ['wh-stop'] } })
     await s.ask('PATCH', `${BASE}/${hook.id}`, { body: { active: false } })
     await push('wh-stop', 2)
@@ -286,7 +286,7 @@ onBothStores('webhooks', (stage) => {
     const hook = await subscribe({ filter: { queues: ['wh-slow'] }, timeout_ms: 1000 })
     receiver.answer = () => {}
     await push('wh-slow')
-    // Longer than the lease of a dispatcher, behind which the first attempt may have to wait.
+    // Longer than the lease of a dispatcher, which the first attempt may have to wait for.
     const [slow] = await until(
       () => deliveries(hook.id),
       ([found]) => found?.attempts >= 1,
@@ -311,8 +311,8 @@ onBothStores('webhooks', (stage) => {
   })
 })
 
-onBothStores('webhooks on a server that others can reach', (stage) => {
-  it('go neither over plain http nor to private addresses', async () => {
+onBothStores('webhooks on a public server', (stage) => {
+  it('use neither plain http nor private addresses', async () => {
     const s = await stage.serve({ allowPrivateWebhooks: false })
     const receiver = await Receiver.open()
     for (const url of [
@@ -329,7 +329,7 @@ onBothStores('webhooks on a server that others can reach', (stage) => {
       const { status } = await s.post(BASE, { url, events: ['*'] })
       expect([url, status]).toEqual([url, 400])
     }
-    // A name that points to this machine is found out when the connection is made.
+    // A name that resolves to this machine is detected when the connection is made.
     const named = await s.post(BASE, { url: 'https://localhost.example.invalid/', events: ['*'] })
     expect(named.status).toBe(201)
     await s.store.webhooks.update({
@@ -343,7 +343,7 @@ onBothStores('webhooks on a server that others can reach', (stage) => {
   })
 })
 
-it('knows public addresses from others', () => {
+it('distinguishes public addresses from others', () => {
   for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '172.32.0.1'])
     expect([address, isPublic(address)]).toEqual([address, true])
   for (const address of [

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { onBothStores } from '../serving.ts'
 
-onBothStores('OJS: what a fetch may take', (stage) => {
-  it('keeps to the types and prefixes it names, each character meaning itself', async () => {
+onBothStores('OJS: the types of a fetch', (stage) => {
+  it('only matching types and prefixes are returned; every character is literal', async () => {
     const { post } = await stage.serve()
     const fetch = async (types: readonly string[]) => {
       const reply = await post('/ojs/v1/workers/fetch', { queues: ['types'], count: 10, types })
@@ -20,7 +20,7 @@ onBothStores('OJS: what a fetch may take', (stage) => {
     expect(await fetch(['mail.send', 'bill%'])).toEqual(['billing.pay', 'mail.send'])
   })
 
-  it('answers 400 to a filter that could be meant in two ways, naming it', async () => {
+  it('an ambiguous filter is 400, with its path', async () => {
     const { post } = await stage.serve()
     const reply = await post('/ojs/v1/workers/fetch', { queues: ['types'], types: ['mail.%', 'a%b', 'a\\b%'] })
     expect(reply.status).toBe(400)
@@ -28,7 +28,7 @@ onBothStores('OJS: what a fetch may take', (stage) => {
     expect(reply.text).toContain("'%' is allowed only at the end of a type: 'a%b'")
   })
 
-  it('gives listed types to a fetch that states their runtime, and to no other', async () => {
+  it('registered types go to a fetch that states their runtime, and to no other', async () => {
     const { post, engine } = await stage.serve()
     await engine.registry.put({ workflowName: 'thumb.make', runtime: 'go' })
     await engine.registry.put({ workflowName: 'thumb.off', runtime: 'go', isEnabled: false })

@@ -1,8 +1,8 @@
-/** A client and a worker in one: posts workflows, fetches their jobs, reports what came of them. */
+/** A client and a worker in one: posts workflows, fetches their jobs, reports outcomes. */
 import { expect } from 'vitest'
 import type { Client, Reply } from '../serving.ts'
 
-/** Replies are read as they come; a wrong shape fails the expectation that meets it. */
+/** Replies are untyped; a wrong shape fails the expectation that reads it. */
 export type Any = any
 
 export const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -13,7 +13,7 @@ export const job = (type: string, args: unknown[] = [], options?: object): objec
   args,
   ...(options === undefined ? {} : { options }),
 })
-/** Fails at its first failure. */
+/** Fails on its first failure. */
 export const once = (type: string, options: object = {}): object =>
   job(type, [], { retry: { max_attempts: 1 }, ...options })
 
@@ -29,7 +29,7 @@ export const batch = (jobs: object[], callbacks?: object): Any => ({
   },
 })
 
-/** What a job is answered with: an error fails it for good, anything else is its result. */
+/** The outcome of a job: an error fails it for good, anything else is its result. */
 export type Answer = (job: Any) => unknown
 
 export class Flow {
@@ -102,7 +102,7 @@ export class Flow {
     return reply
   }
 
-  /** Works until nothing is there to fetch; the types in the order they were done. */
+  /** Works until there is nothing to fetch; returns the types in the order of execution. */
   async work(answer: Answer = () => null): Promise<string[]> {
     const done: string[] = []
     for (;;) {

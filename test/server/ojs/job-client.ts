@@ -1,4 +1,4 @@
-/** A client that plays both sides of the job API: whoever enqueues, and the worker. */
+/** A client that plays both sides of the job API: the producer and the worker. */
 import type { Reply, Serving } from '../serving.ts'
 
 export interface JobClient {

@@ -1,4 +1,4 @@
-/** Jobs over HTTP: what goes in comes out, what is wrong changes nothing. */
+/** Jobs over HTTP: stored jobs are returned as sent, and mistakes change nothing. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving, until } from '../serving.ts'
 
@@ -23,7 +23,7 @@ onBothStores('jobs', (stage) => {
   const stats = async (queue = 'default'): Promise<any> => (await s.get(`/ojs/v1/queues/${queue}/stats`)).body.queue
 
   describe('enqueue', () => {
-    it('answers 201 with the whole job and where it is', async () => {
+    it('answers 201 with the complete job and its location', async () => {
       const { status, headers, body } = await enqueue({ type: 'email.send', args: ['x', { y: null }] })
       expect(status).toBe(201)
       expect(headers.get('location')).toBe(`/ojs/v1/jobs/${body.job.id}`)
@@ -41,13 +41,13 @@ onBothStores('jobs', (stage) => {
       })
     })
 
-    it('GET shows the same, again and again', async () => {
+    it('GET returns the same every time', async () => {
       const job = await enqueued({ meta: { a: 1 }, x_new: [1], options: { tags: ['t'], priority: 5 } })
       expect(await get(job.id)).toEqual(job)
       expect(await get(job.id)).toEqual(job)
     })
 
-    it('takes a client’s id once', async () => {
+    it('accepts a client’s id once', async () => {
       const id = '019539a4-aaaa-7000-8000-111111111111'
       expect((await enqueue({ id })).status).toBe(201)
       const again = await enqueue({ id, type: 'b' })
@@ -87,13 +87,13 @@ onBothStores('jobs', (stage) => {
       expect([reply.status, reply.body.error.code]).toEqual([status, code])
     })
 
-    it('refuses arguments larger than the store takes', async () => {
+    it('refuses arguments larger than the store accepts', async () => {
       const { status, body } = await enqueue({ args: ['x'.repeat(1_100_000)] })
       expect([status, body.error.code]).toEqual([413, 'payload_too_large'])
       expect(await stats()).toMatchObject({ available: 0 })
     })
 
-    it('refuses text that no database holds', async () => {
+    it('refuses text that no database stores', async () => {
       expect((await enqueue({ args: ['a\u0000b'] })).status).toBe(400)
       expect((await enqueue({ meta: { a: '\ud800' } })).status).toBe(400)
       expect(await stats()).toMatchObject({ available: 0 })
@@ -111,7 +111,7 @@ onBothStores('jobs', (stage) => {
       expect(fetched.body.jobs.map((job: any) => job.args[0])).toEqual([0, 1, 2, 3, 4])
     })
 
-    it('are refused together, naming the guilty one', async () => {
+    it('are refused together, naming the invalid one', async () => {
       const { status, body } = await s.post('/ojs/v1/jobs/batch', {
         jobs: [
           { type: 'a', args: [] },
@@ -124,7 +124,7 @@ onBothStores('jobs', (stage) => {
       expect(await stats()).toMatchObject({ available: 0 })
     })
 
-    it('are refused together when one’s id is taken', async () => {
+    it('are refused together when the id of one is used', async () => {
       const { id } = await enqueued({ options: { queue: 'other' } })
       const { status, body } = await s.post('/ojs/v1/jobs/batch', {
         jobs: [
@@ -137,7 +137,7 @@ onBothStores('jobs', (stage) => {
     })
 
     it.each([[{}], [{ jobs: [] }], [{ jobs: {} }], [{ jobs: Array.from({ length: 1001 }, () => ({})) }]])(
-      'refuses a list that is none, empty or too long',
+      'refuses a list that is invalid, empty or too long',
       async (body) => {
         const reply = await s.post('/ojs/v1/jobs/batch', body)
         expect([reply.status, reply.body.error.details.field]).toEqual([400, 'jobs'])
@@ -146,7 +146,7 @@ onBothStores('jobs', (stage) => {
   })
 
   describe('time', () => {
-    it('a scheduled job is not there before its time, and is then, by the clock alone', async () => {
+    it('a scheduled job is not available before its time, and then becomes available by the clock alone', async () => {
       const job = await enqueued({ options: { scheduled_at: '+PT1H' } })
       expect(job).toMatchObject({ state: 'scheduled' })
       expect(await fetchOne()).toBeUndefined()
@@ -155,7 +155,7 @@ onBothStores('jobs', (stage) => {
       expect(await fetchOne()).toMatchObject({ id: job.id, attempt: 1 })
     })
 
-    it('a past time is now', async () => {
+    it('a time in the past means now', async () => {
       expect(await enqueued({ options: { delay_until: '2020-01-01T00:00:00Z' } })).toMatchObject({
         state: 'available',
         scheduled_at: '2020-01-01T00:00:00Z',
@@ -174,7 +174,7 @@ onBothStores('jobs', (stage) => {
       expect(gone).not.toHaveProperty('completed_at')
     })
 
-    it('gives the client its own text back', async () => {
+    it('returns the client’s own text', async () => {
       const text = '2099-12-31T23:59:59+02:00'
       expect(await get((await enqueued({ options: { expires_at: text } })).id)).toMatchObject({ expires_at: text })
     })
@@ -239,7 +239,7 @@ onBothStores('jobs', (stage) => {
       expect(body.error).toMatchObject({ code: 'conflict', details: { job_id: id, current_state: 'completed' } })
     })
 
-    it.each(['019539a4-0000-7000-8000-000000000000', 'no-id-at-all'])('%s is not there: 404', async (id) => {
+    it.each(['019539a4-0000-7000-8000-000000000000', 'no-id-at-all'])('%s does not exist: 404', async (id) => {
       for (const reply of [
         await cancel(id),
         await s.get(`/ojs/v1/jobs/${id}`),
@@ -263,7 +263,7 @@ onBothStores('jobs', (stage) => {
       options: { ...(more as any).options, unique: { keys: ['type', 'args'], ...policy } },
     })
 
-    it('reject: 409 and the existing one', async () => {
+    it('reject: 409 and the existing job', async () => {
       const { id } = await enqueued(unique({}))
       const { status, body } = await enqueue(unique({}))
       expect(status).toBe(409)
@@ -274,7 +274,7 @@ onBothStores('jobs', (stage) => {
       expect((await enqueue(unique({}, { args: [{ user: 2 }] }))).status).toBe(201)
     })
 
-    it('ignore: 200 and the existing one', async () => {
+    it('ignore: 200 and the existing job', async () => {
       const { id } = await enqueued(unique({ on_conflict: 'ignore' }))
       const { status, headers, body } = await enqueue(unique({ on_conflict: 'ignore' }))
       expect([status, body.job.id, body.deduplicated, headers.get('location')]).toEqual([200, id, true, null])
@@ -288,7 +288,7 @@ onBothStores('jobs', (stage) => {
       expect(await get(old.id)).toMatchObject({ state: 'cancelled' })
     })
 
-    it('replace_except_schedule: the new one runs when the old one would have', async () => {
+    it('replace_except_schedule: the new one runs at the time of the old one', async () => {
       const policy = { on_conflict: 'replace_except_schedule' }
       const old = await enqueued(unique(policy, { options: { scheduled_at: '2031-01-01T00:00:00Z' } }))
       const { body } = await enqueue(unique(policy, { options: { scheduled_at: '2032-01-01T00:00:00Z' } }))
@@ -296,7 +296,7 @@ onBothStores('jobs', (stage) => {
       expect(await get(old.id)).toMatchObject({ state: 'cancelled' })
     })
 
-    it('counts only in the states it names, down to the parts of waiting', async () => {
+    it('counts only in the named states, including the sub-states of waiting', async () => {
       const first = await enqueued(unique({ states: ['available'] }, { options: { scheduled_at: '+PT1H' } }))
       expect(first.state).toBe('scheduled')
       expect((await enqueue(unique({ states: ['available'] }))).status).toBe(201)
@@ -313,14 +313,14 @@ onBothStores('jobs', (stage) => {
       expect((await enqueue(unique({ period: 'PT1H' }))).status).toBe(201)
     })
 
-    it('lets one of many at the same time through', async () => {
+    it('accepts one of many simultaneous jobs', async () => {
       const replies = await Promise.all(Array.from({ length: 20 }, () => enqueue(unique({}))))
       expect(replies.map((reply) => reply.status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
     })
   })
 
   describe('tenants', () => {
-    it('do not see, cancel, fetch or report each other’s jobs', async () => {
+    it('cannot see, cancel, fetch or report each other’s jobs', async () => {
       const ours = { 'x-ojs-tenant': 'ours' }
       const theirs = { 'x-ojs-tenant': 'theirs' }
       const { body } = await s.post('/ojs/v1/jobs', { type: 'a', args: [] }, ours)

@@ -1,4 +1,7 @@
-/** Bodies, arguments and numbers that are too large: refused so that their client can read why, with the field. */
+/**
+ * Bodies, arguments and numbers that are too large: refused in such a way that the client can read the reason, with the
+ * field.
+ */
 import { connect } from 'node:net'
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving } from '../serving.ts'
@@ -10,7 +13,10 @@ onBothStores('what is too large', (stage) => {
     s = await stage.serve({})
   })
 
-  /** Sends all of it before it reads, as simple clients do; what came back before the connection was closed. */
+  /**
+   * Sends all of it before it reads, as simple clients do; returns everything received before the connection was
+   * closed.
+   */
   const raw = (head: string, chunks: readonly Buffer[]): Promise<{ text: string; error: string | null }> =>
     new Promise((resolve) => {
       const socket = connect(s.server.port, '127.0.0.1')
@@ -56,7 +62,7 @@ onBothStores('what is too large', (stage) => {
     }
   })
 
-  it('arguments beyond the limit are named by their place', async () => {
+  it('arguments beyond the limit are named by their path', async () => {
     const half = 'x'.repeat(600_000)
     const field = async (body: object): Promise<unknown> => {
       const reply = await s.post('/ojs/v1/workflows', body)
@@ -70,7 +76,7 @@ onBothStores('what is too large', (stage) => {
     expect((await s.get('/ojs/v1/workflows')).body.workflows).toEqual([])
   })
 
-  it('many small jobs inside a chain are refused by what is stored of them, not by what was sent', async () => {
+  it('many small jobs inside a chain are refused by their stored size, not by the size of the request', async () => {
     const many = group(...Array.from({ length: 6_000 }, (_, i) => job('a', [i])))
     const { status, body } = await s.post('/ojs/v1/workflows', chain(job('first'), many))
     expect([status, body.error.details.field]).toEqual([413, 'steps'])
@@ -84,7 +90,7 @@ onBothStores('what is too large', (stage) => {
     ['/ojs/v1/workers/ack', '{"job_id":"x","result":{"big":12345678901234567891}}', 'result.big'],
     ['/v1/runs', '{"type":"a","payload":{"n":[1,9007199254740995]}}', 'payload.n[1]'],
     ['/v1/events', '{"name":"x","data":1e999}', 'data'],
-  ])('%s refuses %s, which no double has', async (path, body, field) => {
+  ])('%s refuses %s, which a double cannot represent', async (path, body, field) => {
     const reply: Reply = await s.ask('POST', path, { body, headers: { 'content-type': 'application/json' } })
     expect([reply.status, reply.body.error.code, reply.body.error.details.field]).toEqual([
       400,
@@ -94,7 +100,7 @@ onBothStores('what is too large', (stage) => {
     expect(reply.body.error.hint).toContain('9007199254740991')
   })
 
-  it('keeps every number that it takes', async () => {
+  it('stores every number that it accepts', async () => {
     const text = '[9007199254740991,-9007199254740991,9007199254740992,1e300,0.1,100000000000000000000]'
     const { id } = (await s.ask('POST', '/ojs/v1/jobs', { body: `{"type":"exact","args":${text}}` })).body.job
     expect((await s.get(`/ojs/v1/jobs/${id}`)).body.job.args).toEqual(JSON.parse(text))

@@ -1,4 +1,4 @@
-/** Leases over HTTP: how long they hold, what renews and what ends them, and what a worker is told. */
+/** Leases over HTTP: how long they last, what renews and what ends them, and which directives a worker receives. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 import { ids, jobClient } from './job-client.ts'
@@ -43,14 +43,14 @@ onBothStores('leases', (stage) => {
       expect(ids((await s.get('/ojs/v1/dead-letter')).body.jobs)).toEqual([id])
     })
 
-    it('last as long as the fetch asks, before what the job asks', async () => {
+    it('last as long as the fetch requests, before the setting of the job', async () => {
       const id = await enqueue({ visibility_timeout_ms: 3000 })
       await fetchJobs({ visibility_timeout_ms: 60_000 })
       await s.store.moveClock(30_000)
       expect((await ack(id)).status).toBe(200)
     })
 
-    it('are renewed by a heartbeat, in full, for the jobs it lists and its worker holds', async () => {
+    it('are renewed by a heartbeat, in full, for the listed jobs that its worker holds', async () => {
       const [mine, other] = [await enqueue(), await enqueue()]
       await fetchJobs({ worker_id: 'w1', visibility_timeout_ms: 3000 })
       await fetchJobs({ worker_id: 'w2', visibility_timeout_ms: 3000 })
@@ -65,7 +65,7 @@ onBothStores('leases', (stage) => {
       expect((await ack(other)).status).toBe(409)
     })
 
-    it('end with a worker that had beaten and fell silent', async () => {
+    it('end with a worker whose heartbeats have stopped', async () => {
       const id = await enqueue()
       await fetchJobs({ worker_id: 'w1' })
       await beat('w1', [id])
@@ -77,7 +77,7 @@ onBothStores('leases', (stage) => {
       expect(back).toMatchObject({ state: 'available', attempt: 1, error: { type: 'worker_death' } })
     })
 
-    it('hold without any heartbeat', async () => {
+    it('last without any heartbeat', async () => {
       const id = await enqueue()
       await fetchJobs({ worker_id: 'w1' })
       await s.store.moveClock(600_000)
@@ -85,7 +85,7 @@ onBothStores('leases', (stage) => {
     })
   })
 
-  it('a timeout fails the attempt and the policy continues', async () => {
+  it('a timeout fails the attempt and the retry policy applies', async () => {
     const id = await enqueue({ timeout_ms: 2000, retry: { max_attempts: 2, initial_interval: 'PT1M', jitter: false } })
     await fetchJobs()
     await s.store.moveClock(2000)
@@ -104,7 +104,7 @@ onBothStores('leases', (stage) => {
       expect(await beat('w1', [id])).toMatchObject({ state: directive })
     })
 
-    it('an operator’s order stays, and such a worker gets no more jobs', async () => {
+    it('an operator’s directive stays, and its worker gets no more jobs', async () => {
       await enqueue()
       await beat('w1', [])
       await s.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })
@@ -120,7 +120,7 @@ onBothStores('leases', (stage) => {
     })
   })
 
-  it('directives of tests are nothing on a server that is not for tests', async () => {
+  it('directives of tests are ignored by a server that is not in test mode', async () => {
     const plain = await stage.serve()
     const { body } = await plain.post('/ojs/v1/jobs', {
       type: 'a',

@@ -1,4 +1,4 @@
-/** A listener of events, without a network between. */
+/** A listener of events, without a network. */
 import { describe, expect, it } from 'vitest'
 import type { EventHub, HubEvent, Portion } from '../../../src/notations/ojs/http/events/event-hub.ts'
 import { pump } from '../../../src/notations/ojs/http/events/event-listener.ts'
@@ -6,7 +6,7 @@ import { WHOLE } from '../../../src/notations/ojs/http/events/event-place.ts'
 
 const event = (feedId: number, part = 0): HubEvent => ({ feedId, part }) as HubEvent
 
-/** Gives these portions one after another, then waits for the signal. */
+/** Returns these batches one after another, then waits for the signal. */
 function hubOf(...portions: readonly Portion[]): EventHub & { readonly asked: number[]; listening: number } {
   const rest = [...portions]
   const hub = {
@@ -32,7 +32,7 @@ function hubOf(...portions: readonly Portion[]): EventHub & { readonly asked: nu
 const never = new AbortController().signal
 
 describe('a listener', () => {
-  it('continues in the middle of the events of one stored row, and resumes from its last position', async () => {
+  it('continues within the events of one stored row, and resumes from its last position', async () => {
     const hub = hubOf(
       { events: [event(7, 0), event(7, 1), event(7, 2), event(9, 0)], upTo: 9 },
       { events: [], upTo: 20 },
@@ -54,7 +54,7 @@ describe('a listener', () => {
     expect(hub.listening).toBe(0)
   })
 
-  it('that takes nothing for too long is disconnected, and can resume', async () => {
+  it('that reads nothing for too long is disconnected, and can resume', async () => {
     const hub = hubOf({ events: [event(1), event(2), event(3)], upTo: 3 })
     const ending = await pump({
       hub,
@@ -72,7 +72,7 @@ describe('a listener', () => {
     expect(hub.listening).toBe(0)
   })
 
-  it('that is only slow gets the rest when it has room again', async () => {
+  it('that is only slow gets the remaining events when it has room again', async () => {
     const hub = hubOf({ events: [event(1), event(2), event(3)], upTo: 3 })
     const gone = new AbortController()
     const sent: number[] = []

@@ -1,4 +1,4 @@
-/** An open stream of server-sent events, and what it has told so far. */
+/** An open stream of server-sent events, and the events received so far. */
 import { type Serving, until } from '../serving.ts'
 
 interface Frame {
@@ -15,7 +15,7 @@ export function hangUp(): void {
   for (const stream of streams.splice(0)) stream.abort()
 }
 
-/** An open stream and what it has told so far. */
+/** An open stream and the events received so far. */
 export async function listen(s: Serving, path: string, headers: Record<string, string> = {}) {
   const abort = new AbortController()
   streams.push(abort)

@@ -1,4 +1,4 @@
-/** A worker that lost its lease changes nothing, also when its reports name neither a worker nor an attempt. */
+/** A worker that lost its lease changes nothing, even if its reports name neither a worker nor an attempt. */
 import { Agent, request as httpRequest } from 'node:http'
 import { afterAll, describe, expect, test } from 'vitest'
 import { onBothStores, type Reply, type Serving } from '../serving.ts'
@@ -28,7 +28,7 @@ onBothStores('reports after a lost lease', (stage) => {
       expect(job).toMatchObject({ state: 'completed', result: 'second' })
     })
 
-    test('takes the report of a client that names its worker only when it fetches, by its address', async () => {
+    test('accepts the report of a client that names its worker only when it fetches, by its address', async () => {
       const s = await stage.serve()
       const first = clientAt(s, '127.0.0.2')
       const second = clientAt(s, '127.0.0.3')
@@ -37,9 +37,9 @@ onBothStores('reports after a lost lease', (stage) => {
       expect((await second.ask('/ojs/v1/workers/ack', { job_id: id, result: 'second' })).status).toBe(200)
     })
 
-    test('refuses it where the first worker asked another server, or this one before it was started again', async () => {
+    test('refuses it where the first worker used another server, or this one before it was restarted', async () => {
       const [before, after] = [await stage.serve(), await stage.serve()]
-      // Both workers are at one address; the second server has heard the second worker only.
+      // Both workers have one address; the second server has seen the second worker only.
       const { id } = await lostByFirst(before, before.post, after.post)
       for (const [path, body] of anonymous(id)) {
         const reply = await after.post(path, body)
@@ -49,7 +49,7 @@ onBothStores('reports after a lost lease', (stage) => {
       expect((await after.post('/ojs/v1/workers/ack', named)).status).toBe(200)
     })
 
-    test('takes the attempt as proof, except after a retry out of the dead letters has begun to count again', async () => {
+    test('accepts the attempt as proof, except after a retry from the dead letters has restarted the count', async () => {
       const s = await stage.serve()
       const { id } = await lostByFirst(s, s.post, s.post, { max_attempts: 2, on_exhaustion: 'dead_letter' })
       expect((await s.post('/ojs/v1/workers/ack', { job_id: id, attempt: 1 })).status).toBe(409)
@@ -63,7 +63,7 @@ onBothStores('reports after a lost lease', (stage) => {
     })
   })
 
-  test('clients that never lose a lease need to name nothing, however often they try', async () => {
+  test('clients that never lose a lease need to name nothing, however many attempts they make', async () => {
     const s = await stage.serve()
     const retry = { max_attempts: 3, initial_interval: 'PT0.001S', jitter: false }
     const { id } = (await s.post('/ojs/v1/jobs', { type: 'job', args: [], options: { retry } })).body.job
@@ -92,7 +92,7 @@ function anonymous(id: string): readonly (readonly [string, object])[] {
   ]
 }
 
-/** The first lease lasts a moment; the second worker waits until the job is there again. */
+/** The first lease is very short; the second worker waits until the job is available again. */
 async function lostByFirst(s: Serving, first: Ask, second: Ask = first, retry: object = { max_attempts: 3 }) {
   const { id } = (await s.post('/ojs/v1/jobs', { type: 'job', args: [], options: { retry } })).body.job
   expect((await fetchOne(first, 'first', 1)).job.id).toBe(id)

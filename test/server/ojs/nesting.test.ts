@@ -33,7 +33,7 @@ onBothStores('nested workflows', (stage) => {
       ['batch in group', group(inner.batch(), once('z')), 'abz done'],
       ['chain in batch', batch([inner.chain(), once('z')], { on_complete: once('end') }), 'az b end'],
       ['group in batch', batch([inner.group(), once('z')], { on_complete: once('end') }), 'abz end'],
-    ])('%s: its end is the end of the place it stands in', async (_, body, order) => {
+    ])('%s: its end is the end of its position', async (_, body, order) => {
       const created = await f.create(body)
       const nested = place(created, 0)
       expect(nested).toMatchObject({
@@ -44,7 +44,7 @@ onBothStores('nested workflows', (stage) => {
         workflow_id: expect.stringMatching(UUID7),
         workflow: { id: nested.workflow_id, state: 'running', metadata: { job_count: 2, completed_count: 0 } },
       })
-      // Those that stand together run at the same time, in any order.
+      // Parallel ones run at the same time, in any order.
       for (const together of order.split(' ')) {
         const fetched = await f.fetch()
         const types = fetched.map((one) => one.type).sort()
@@ -56,7 +56,7 @@ onBothStores('nested workflows', (stage) => {
       expect(place(ended, 0)).toMatchObject({ state: 'completed', completed_at: expect.stringMatching(MOMENT) })
       expect(place(ended, 0).workflow).toMatchObject({ state: 'completed', metadata: { completed_count: 2 } })
       expect(ended.metadata).toMatchObject({ job_count: 3, completed_count: 3, failed_count: 0 })
-      // The inner one can be looked at by itself, and is the same there.
+      // The inner one can also be read by itself, with the same content.
       expect(await f.get(nested.workflow_id)).toEqual(place(ended, 0).workflow)
     })
 
@@ -65,7 +65,7 @@ onBothStores('nested workflows', (stage) => {
       ['chain in group', group(inner.chain(), once('z')), 'failed', ['failed', 'completed']],
       ['batch in group', group(inner.batch(), once('z')), 'failed', ['failed', 'completed']],
       ['chain in batch', batch([inner.chain(), once('z')]), 'completed', ['failed', 'completed']],
-    ])('%s: its failure is the failure of the place it stands in', async (_, body, state, expected) => {
+    ])('%s: its failure is the failure of its position', async (_, body, state, expected) => {
       const { id } = await f.create(body)
       const failing = JSON.stringify(body).includes('"done"') ? 'done' : 'a'
       await f.work((one) => (one.type === failing ? new Error('inner') : null))
@@ -79,8 +79,8 @@ onBothStores('nested workflows', (stage) => {
     })
   })
 
-  describe('10.2 how deep', () => {
-    /** Chains and groups in turn, `levels` in all. */
+  describe('10.2 depth', () => {
+    /** Alternating chains and groups, `levels` in all. */
     const nested = (levels: number): Any => {
       const inside = levels === 1 ? once('deep') : nested(levels - 1)
       return levels % 2 === 0 ? chain(inside) : group(inside)
@@ -111,7 +111,7 @@ onBothStores('nested workflows', (stage) => {
       expect((await s.get('/ojs/v1/workflows')).body.pagination.total).toBe(0)
     })
 
-    it('a hundred levels are refused as well, not fatal', async () => {
+    it('a hundred levels are refused as well, without a crash', async () => {
       const { status, body } = await f.post(nested(100))
       expect([status, body.error.code]).toEqual([400, 'invalid_workflow'])
     })
@@ -134,7 +134,7 @@ onBothStores('nested workflows', (stage) => {
       expect(reply.body.error.details.validation_errors).toMatchObject([{ path, message }])
     })
 
-    it('a nested workflow is recognised by its structure: a job may be of a type called group', async () => {
+    it('a nested workflow is recognised by its structure: a job may have a type called group', async () => {
       const created = await f.create(chain(job('group', [1]), job('chain', []), group(job('batch', [2]))))
       expect(created.steps.map((step: Any) => [step.type, step.workflow === undefined])).toEqual([
         ['group', true],
@@ -149,7 +149,7 @@ onBothStores('nested workflows', (stage) => {
   describe('10.3, 7.3 results across levels', () => {
     const given = (one: Any): Any => [one.parent_results, one.workflow.outer_results]
 
-    it('jobs of a nested group get what a plain step there would; the step after it gets theirs by index', async () => {
+    it('jobs of a nested group receive the same as a plain step there; the step after it receives their results by index', async () => {
       await f.create(chain(once('a'), group(once('b'), once('c')), once('d'), once('e')))
       await f.ack(await f.fetchOne('a'), 'A')
       const { b, c } = await byType()
@@ -168,7 +168,7 @@ onBothStores('nested workflows', (stage) => {
       expect((await f.fetchOne('e')).parent_results).toEqual(['A', { 0: 'B', 1: 'C' }, 'D'])
     })
 
-    it('callbacks of a nested batch get its jobs, and what is around it as outer results', async () => {
+    it('callbacks of a nested batch receive its jobs, and the surrounding results as outer results', async () => {
       await f.create(chain(once('a'), batch([once('b'), once('c')]), once('d')))
       await f.ack(await f.fetchOne('a'), 'A')
       const { b, c } = await byType()
@@ -183,7 +183,7 @@ onBothStores('nested workflows', (stage) => {
       expect((await f.fetchOne('d')).parent_results).toEqual(['A', { 0: 'B', 1: failed }])
     })
 
-    it('the first step of a nested chain gets what is outside; later ones their own, and the outside as outer', async () => {
+    it('the first step of a nested chain receives the outer results; later ones their own, and the outer ones as outer', async () => {
       await f.create(chain(once('a'), group(chain(once('b'), once('c'), once('e')), once('x')), once('z')))
       await f.ack(await f.fetchOne('a'), 'A')
       const { b, x } = await byType()
@@ -204,7 +204,7 @@ onBothStores('nested workflows', (stage) => {
       expect(z.parent_results).toEqual(['A', { 0: { 0: 'B', 1: 'C', 2: 'E' }, 1: 'X' }])
     })
 
-    it('a group inside a nested chain passes on what its place would get, outer results and all', async () => {
+    it('a group inside a nested chain passes on the results of its position, including outer ones', async () => {
       await f.create(chain(once('a'), group(chain(once('b'), group(once('c')), once('d')))))
       await f.ack(await f.fetchOne('a'), 'A')
       await f.ack(await f.fetchOne('b'), 'B')
@@ -214,7 +214,7 @@ onBothStores('nested workflows', (stage) => {
       expect(given(await f.fetchOne('d'))).toEqual([['B', { 0: 'C' }], { 0: 'A' }])
     })
 
-    it('nothing is around: nothing is outer', async () => {
+    it('without surrounding results there are no outer ones', async () => {
       await f.create(group(chain(once('a'), once('b'))))
       await f.ack(await f.fetchOne('a'), 'A')
       expect(given(await f.fetchOne('b'))).toEqual([['A'], undefined])
@@ -271,7 +271,7 @@ onBothStores('nested workflows', (stage) => {
       expect(await f.get('wf_outer')).toMatchObject({ steps: [{}, { workflow_id: 'wf_inner', state: 'active' }] })
     })
 
-    it('a name taken anywhere is taken, even by one that has not begun', async () => {
+    it('a name used anywhere is taken, even by a workflow that has not begun', async () => {
       await f.create(body())
       for (const id of ['wf_outer', 'wf_inner', 'wf_deep']) {
         expect((await f.post(named(id, chain(once('x'))))).status).toBe(409)
@@ -291,7 +291,7 @@ onBothStores('nested workflows', (stage) => {
       expect(reply.error.details.validation_errors.map((e: Any) => e.path)).toEqual(['$.steps[1].id', '$.steps[2].id'])
     })
 
-    it('a nested workflow can be cancelled alone: its place has failed', async () => {
+    it('a nested workflow can be cancelled alone: its position has failed', async () => {
       const { id } = await f.create(group(named('wf_part', chain(once('a'), once('b'))), once('x')))
       const { status, body: reply } = await f.delete('wf_part')
       expect([status, reply.workflow.state]).toEqual([200, 'cancelled'])
@@ -304,7 +304,7 @@ onBothStores('nested workflows', (stage) => {
       expect(ended.metadata).toMatchObject({ completed_count: 1, failed_count: 0 })
     })
 
-    it('a retry has names of its own and takes over nested workflows that had completed', async () => {
+    it('a retry has separate names and carries over nested workflows that had completed', async () => {
       const inner = named('wf_done', group(once('b'), once('c')))
       await f.create(named('wf_old', chain(inner, once('d'), named('wf_later', group(once('e'))))))
       await f.work((one) => (one.type === 'd' ? new Error('no') : one.type))
@@ -324,8 +324,8 @@ onBothStores('nested workflows', (stage) => {
     })
   })
 
-  describe('11.3 a cancel from outside', () => {
-    it('reaches everything below in one go; what is active ends by itself', async () => {
+  describe('11.3 a cancel of the outer workflow', () => {
+    it('reaches all nested workflows at once; active jobs end by themselves', async () => {
       const { id } = await f.create(
         group(
           batch([once('a'), once('b')]),
@@ -359,7 +359,7 @@ onBothStores('nested workflows', (stage) => {
       expect(ended.metadata).toMatchObject({ job_count: 7, completed_count: 3, failed_count: 1 })
     })
 
-    it('shows as cancelled what had not begun, nested workflows with all their jobs', async () => {
+    it('shows pending jobs as cancelled, and nested workflows with all their jobs', async () => {
       const { id } = await f.create(chain(once('a'), batch([once('b')]), group(chain(once('c')))))
       const { body } = await f.delete(id)
       const [, second, third] = body.workflow.steps

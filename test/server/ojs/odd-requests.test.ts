@@ -1,14 +1,14 @@
-/** Requests that are odd but right, and some that are only odd. */
+/** Unusual requests: some are valid, some are not. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 
-onBothStores('odd requests', (stage) => {
+onBothStores('unusual requests', (stage) => {
   let s: Serving
   beforeAll(async () => {
     s = await stage.serve()
   })
 
-  it('JSON comes back as it was sent, whatever its keys and characters', async () => {
+  it('JSON is returned as it was sent, whatever its keys and characters', async () => {
     const odd = JSON.parse(
       '[{"__proto__": {"polluted": 1}, "constructor": 2, "toString": 3, "": 4, "é\\u2028": "\\ud83d\\ude00", "deep": [[[[{}]]]]}, 0, -1.5e300, true, null, "\\\\u0041"]',
     )
@@ -57,7 +57,7 @@ onBothStores('odd requests', (stage) => {
     expect([reply.status, reply.body.error.code]).toEqual([400, 'invalid_payload'])
   })
 
-  it('text that no database holds: 400, and nothing is stored', async () => {
+  it('text that no database stores: 400, and nothing is stored', async () => {
     for (const bad of ['\\u0000', '\\ud800']) {
       const reply = await s.post(
         '/ojs/v1/jobs',
@@ -68,7 +68,7 @@ onBothStores('odd requests', (stage) => {
     expect((await s.post('/ojs/v1/workers/fetch', { queues: ['bad'] })).body.jobs).toEqual([])
   })
 
-  it('ids of every odd kind are only not there', async () => {
+  it('unusual ids are simply not found', async () => {
     for (const id of ['x', '0', '%00', '..', "';--", 'é', '01900000-0000-7000-8000-00000000000g', 'x'.repeat(900)]) {
       for (const [method, path] of [
         ['GET', '/ojs/v1/jobs/ID'],

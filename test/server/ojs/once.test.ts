@@ -1,6 +1,6 @@
 /**
  * 6.4.4: callbacks are enqueued exactly once, whatever races for the end of a batch: twenty clients, two servers on one
- * store, reports that come twice, failures, leases that run out, cancels.
+ * store, repeated reports, failures, expiring leases, cancels.
  */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
@@ -14,7 +14,7 @@ const timeout = full ? 600_000 : 60_000
 onBothStores('6.4.4 exactly once', (stage) => {
   let servers: readonly [Serving, Serving]
   let f: Flow
-  /** Client i talks to server i modulo 2. */
+  /** Client i uses server i modulo 2. */
   let clients: readonly Flow[]
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ onBothStores('6.4.4 exactly once', (stage) => {
     expect(await servers[0].store.read.doctor()).toEqual([])
   })
 
-  /** All at once, one request per client: the statuses they got. */
+  /** All at once, one request per client: returns their statuses. */
   const atOnce = async (requests: readonly (() => Promise<{ readonly status: number }>)[]): Promise<number[]> =>
     (await Promise.all(requests.map((request) => request()))).map((reply) => reply.status)
   const times = (statuses: readonly number[], status: number): number => statuses.filter((s) => s === status).length
@@ -45,7 +45,7 @@ onBothStores('6.4.4 exactly once', (stage) => {
     () =>
       flow.s.post('/ojs/v1/workers/ack', { job_id: one.id, worker_id: one.worker_id, result })
 
-  /** The callbacks of a batch by everything that knows of them: the jobs handed out, the events, the rows. */
+  /** The callbacks of a batch according to every record of them: the jobs handed out, the events, the rows. */
   const fired = async (id: string, expected: readonly string[]): Promise<void> => {
     const handedOut = await f.fetch()
     expect(handedOut.map((one) => [one.workflow_id, one.workflow.callback]).sort()).toEqual(
@@ -81,7 +81,7 @@ onBothStores('6.4.4 exactly once', (stage) => {
     }
   })
 
-  it(`every one of ${CLIENTS} clients reports the one last job: ${ROUNDS} rounds`, { timeout }, async () => {
+  it(`every one of ${CLIENTS} clients reports the same last job: ${ROUNDS} rounds`, { timeout }, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { id } = await f.create(batch([once('a')]))
       const last = await f.fetchOne('a')
@@ -161,7 +161,7 @@ onBothStores('6.4.4 exactly once', (stage) => {
         () => f.delete(id),
         ...held.map((one, i) => () => ackOf(clients[i] as Flow, one, i)()),
       ])
-      // What was active when the cancel came is recorded like what came before it.
+      // Jobs that were active at the cancel are recorded like earlier ones.
       expect(statuses).toEqual(statuses.map(() => 200))
       expect(await f.fetch()).toEqual([])
       const workflow = await f.get(id)

@@ -1,4 +1,4 @@
-/** The document says what the server has, no more and no less, and is itself in order. */
+/** The document describes exactly what the server has, and is itself valid. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openapiDocument } from '../../../src/server/openapi/document.ts'
 import { routePath } from '../../../src/server/openapi/operation.ts'
@@ -20,7 +20,7 @@ onBothStores('GET /openapi.json', (stage) => {
     s = await stage.serve()
   })
 
-  it('has every route of the server, and the server every path in it', async () => {
+  it('has every route of the server, and the server has every path in it', async () => {
     const { status, body } = await s.get('/openapi.json')
     expect(status).toBe(200)
     const served = s.server.routes
@@ -39,7 +39,7 @@ onBothStores('GET /openapi.json', (stage) => {
 describe('the document', () => {
   const document = openapiDocument('1') as any
 
-  it('refers only to what it has', () => {
+  it('refers only to existing components', () => {
     const refs = JSON.stringify(document).match(/"#\/[^"]+"/g) ?? []
     expect(refs.length).toBeGreaterThan(50)
     for (const ref of new Set(refs.map((text) => JSON.parse(text) as string))) {
@@ -51,14 +51,14 @@ describe('the document', () => {
     }
   })
 
-  it('uses every schema it has', () => {
+  it('uses each of its schemas', () => {
     const used = new Set(
       [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((found) => found[1]),
     )
     expect(Object.keys(document.components.schemas).filter((name) => !used.has(name))).toEqual([])
   })
 
-  it('gives every operation an id of its own, a summary, a tag that is explained, and an answer', () => {
+  it('gives every operation a unique id, a summary, a described tag, and a response', () => {
     const operations = Object.values<any>(document.paths).flatMap((item) => Object.values<any>(item))
     const ids = operations.map(({ operationId }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)

@@ -22,7 +22,7 @@ onBothStores('progress', (stage) => {
   const told = async (id: string): Promise<Any[]> =>
     (await s.get(`/ojs/v1/jobs/${id}/events?types=job.progress`)).body.events.map((event: Any) => event.data.progress)
 
-  it('is null as long as nothing is reported, even of a completed job', async () => {
+  it('is null as long as nothing is reported, even for a completed job', async () => {
     const id = await push()
     expect(await look(id)).toMatchObject({
       job_id: id,
@@ -36,7 +36,7 @@ onBothStores('progress', (stage) => {
     expect((await s.get('/ojs/v1/jobs/01a1ecbe-45e9-7000-9e29-d4d3f180be80/progress')).status).toBe(404)
   })
 
-  it('is put to the nearest end of 0 to 1, and never falls in one execution', async () => {
+  it('is limited to the range 0 to 1, and never falls in one execution', async () => {
     const id = await push()
     await f.fetchOne()
     expect((await put(id, { progress: -3 })).body).toMatchObject({ progress: 0, percentage: 0, accepted: true })
@@ -52,7 +52,7 @@ onBothStores('progress', (stage) => {
     expect(await told(id)).toEqual([0, 0.5, 0.75, 1])
   })
 
-  it('takes data alone, which leaves the number as it is', async () => {
+  it('accepts data alone, which leaves the number unchanged', async () => {
     const id = await push()
     await f.fetchOne()
     expect((await put(id, { data: { rows: 1 } })).body).toMatchObject({ progress: null, data: { rows: 1 } })
@@ -73,7 +73,7 @@ onBothStores('progress', (stage) => {
     expect(await look(failed)).toMatchObject({ state: 'discarded', progress: 0.73, data: { at: 'c' } })
   })
 
-  it('begins again with every execution', async () => {
+  it('starts from zero in every execution', async () => {
     const retry = { max_attempts: 2, initial_interval_ms: 1000, jitter: false }
     const id = await push({ retry })
     await f.fetchOne()
@@ -88,7 +88,7 @@ onBothStores('progress', (stage) => {
     expect(await look(id)).toMatchObject({ state: 'completed', progress: 1 })
   })
 
-  it('ignores reports of jobs that are not active, and of workers that do not hold them', async () => {
+  it('ignores reports for jobs that are not active, and by workers that do not hold them', async () => {
     const id = await push()
     const ignored = async (body: object): Promise<Any> => {
       const reply = await put(id, body)
@@ -104,7 +104,7 @@ onBothStores('progress', (stage) => {
     expect(await told(id)).toEqual([0.3])
   })
 
-  it('renews the lease of the job, and needs no additional heartbeat', async () => {
+  it('renews the lease of the job, so no additional heartbeat is needed', async () => {
     const id = await push({ visibility_timeout_ms: 40_000 })
     await s.post('/ojs/v1/workers/heartbeat', { worker_id: f.worker, active_jobs: [] })
     await f.fetchOne()
@@ -114,7 +114,7 @@ onBothStores('progress', (stage) => {
       await s.engine.sweep()
     }
     expect((await f.job(id)).state).toBe('active')
-    // One that is ignored because it is lower is a sign of life, too.
+    // A report ignored because it is lower is a sign of life, too.
     await s.store.moveClock(125_000)
     expect((await put(id, { progress: 0.1 })).body.accepted).toBe(false)
     await s.store.moveClock(150_000)

@@ -1,4 +1,4 @@
-/** What holds for every answer, whichever route it is. */
+/** Rules for every reply, on all routes. */
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { beforeAll, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ onBothStores('the protocol', (stage) => {
     s = await stage.serve({ maxBodyBytes: 100_000 })
   })
 
-  it('every answer under /ojs, errors too, has exactly the media type, the version and a request id', async () => {
+  it('every reply under /ojs, including errors, has exactly the media type, the version and a request id', async () => {
     for (const path of ['/ojs/manifest', '/ojs/v1/health', '/ojs/v1/nothing', '/ojs', '/ojs/v1/openapi.json']) {
       const { headers } = await s.get(path)
       expect([path, headers.get('content-type'), headers.get('ojs-version')]).toEqual([path, OJS, '1.0'])
@@ -20,7 +20,7 @@ onBothStores('the protocol', (stage) => {
     }
   })
 
-  it('the client’s request id comes back, in the error body too', async () => {
+  it('the client’s request id is returned, in the error body too', async () => {
     const { headers, body } = await s.get('/ojs/v1/nothing', { 'x-request-id': 'mine' })
     expect(headers.get('x-request-id')).toBe('mine')
     expect(body.error.request_id).toBe('mine')
@@ -50,7 +50,7 @@ onBothStores('the protocol', (stage) => {
     expect((await s.ask('DELETE', '/nothing')).status).toBe(404)
   })
 
-  it.each(['1.0', '1', '1.0.0', '1.0.0-rc.1'])('OJS-Version %s is spoken', async (version) => {
+  it.each(['1.0', '1', '1.0.0', '1.0.0-rc.1'])('OJS-Version %s is accepted', async (version) => {
     expect((await s.get('/ojs/v1/health', { 'ojs-version': version })).status).toBe(200)
   })
 
@@ -73,9 +73,9 @@ onBothStores('the protocol', (stage) => {
   })
 
   it.each([OJS, 'application/json', 'application/json; charset=utf-8', `${OJS};charset=UTF-8`])(
-    'a body of type %s is read',
+    'a body of type %s is accepted',
     async (type) => {
-      // Reset is off here: reaching that answer means that the body was read.
+      // Reset is disabled here: getting that reply means that the body was read.
       const reply = await s.post('/ojs/v1/admin/reset', '{}', { 'content-type': type })
       expect(reply.body.error.code).toBe('permission_denied')
     },
@@ -115,7 +115,7 @@ onBothStores('the protocol', (stage) => {
     expect(reply.headers.get('content-type')).toBe(OJS)
   })
 
-  it('an unknown HTTP method gets an answer, not a dropped socket', async () => {
+  it('an unknown HTTP method gets a reply, not a closed socket', async () => {
     const answer = await new Promise<{ status: number; type: string | undefined; text: string }>((resolve, reject) => {
       const call = httpRequest(`${s.server.url}/ojs/v1/health`, { method: 'ASSERT' }, (response) => {
         let text = ''
@@ -133,14 +133,14 @@ onBothStores('the protocol', (stage) => {
     expect(JSON.parse(answer.text).error.code).toBe('method_not_allowed')
   })
 
-  it('a rare method that HTTP has: 405 or 404 with the one body', async () => {
+  it('a rare method that HTTP has: 405 or 404 with the same body', async () => {
     const known = await s.ask('PROPFIND', '/ojs/v1/health')
     expect([known.status, known.body.error.code]).toEqual([405, 'method_not_allowed'])
     const unknown = await s.ask('PROPFIND', '/ojs/v1/nothing')
     expect([unknown.status, unknown.body.error.code]).toEqual([404, 'not_found'])
   })
 
-  it('bytes that are not HTTP at all: 400 in the same shape', async () => {
+  it('bytes that are not HTTP: 400 in the same form', async () => {
     const text = await new Promise<string>((resolve, reject) => {
       const socket = connect(s.server.port, '127.0.0.1', () => socket.write('HELLO\r\n\r\n'))
       let heard = ''
@@ -183,7 +183,7 @@ onBothStores('manifest, health and readiness', (stage) => {
     expect(body.protocols).toContain('http')
   })
 
-  it('GET /health reports that the process lives, and echoes the request id', async () => {
+  it('GET /health reports that the process is alive, and echoes the request id', async () => {
     const { status, headers, body } = await s.get('/health', { 'x-request-id': 'test-req-obs-12345' })
     expect([status, headers.get('x-request-id'), body.status]).toEqual([200, 'test-req-obs-12345', 'ok'])
   })
@@ -192,7 +192,7 @@ onBothStores('manifest, health and readiness', (stage) => {
     expect(await s.get('/ready')).toMatchObject({ status: 200, body: { status: 'ready' } })
   })
 
-  it('503 when the store is away, while the process reports that it lives', async () => {
+  it('503 when the store is unavailable, while the process reports that it is alive', async () => {
     const lost = await stage.serve()
     await lost.store.close()
     expect(await lost.get('/ojs/v1/health')).toMatchObject({
@@ -214,7 +214,7 @@ onBothStores('manifest, health and readiness', (stage) => {
     expect(text).not.toMatch(/route="\/ojs\/v1\/nothing"/)
   })
 
-  it('GET /metrics counts what this process did and what waits in the store', async () => {
+  it('GET /metrics counts what this process did, and the pending work in the store', async () => {
     const counting = await stage.serve()
     const job = { type: 'test.echo', args: [], options: { queue: 'counted' } }
     for (let n = 0; n < 3; n++) await counting.post('/ojs/v1/jobs', job)

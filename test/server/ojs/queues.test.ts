@@ -35,7 +35,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect(offset.body.queues.map((queue: any) => queue.name)).toEqual(['c'])
     })
 
-    it('count what they hold and have done, in the shapes clients read', async () => {
+    it('count what they hold and have done, in the format clients read', async () => {
       await enqueue({ queue: 'q' })
       await enqueue({ queue: 'q', scheduled_at: '+PT1H' })
       await enqueue({ queue: 'q', pending: true })
@@ -63,7 +63,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect((await s.get('/ojs/v1/queues/Bad_Name/stats')).status).toBe(400)
     })
 
-    it('pause hands nothing out, accepts everything; resume continues', async () => {
+    it('a paused queue hands nothing out and accepts everything; resume continues', async () => {
       const paused = await s.post('/ojs/v1/queues/q/pause')
       expect(paused.body).toMatchObject({
         queue: { name: 'q', paused: true },
@@ -116,7 +116,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect(offset.jobs).toHaveLength(1)
     })
 
-    it('retry starts again: attempt 0, no errors, fetched again', async () => {
+    it('retry starts again: attempt 0, no errors, available again', async () => {
       const id = await kill()
       const { status, body } = await s.post(`/ojs/v1/dead-letter/${id}/retry`, {})
       expect(status).toBe(200)
@@ -146,7 +146,7 @@ onBothStores('queues and what is around them', (stage) => {
       job_template: { type: 'a', args: [1], options: { queue: 'c' } },
     }
 
-    it('is registered, shown, changed, switched off and removed', async () => {
+    it('is registered, shown, changed, disabled and removed', async () => {
       const made = await s.post('/ojs/v1/cron', body)
       expect(made.status).toBe(201)
       expect(made.body.cron).toMatchObject({

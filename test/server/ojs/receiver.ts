@@ -1,4 +1,4 @@
-/** A receiver of webhooks: hears everything, answers as it is told. */
+/** A receiver of webhooks: records all requests, and answers as configured. */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,7 +40,7 @@ export class Receiver {
     return this.#url + path
   }
 
-  /** Requests about one subscription, once there are so many. */
+  /** Waits for this many requests of one subscription. */
   async hears(subscription: string, count: number, withinMs = 15_000): Promise<readonly Heard[]> {
     return until(
       async () => this.of(subscription),
@@ -54,7 +54,7 @@ export class Receiver {
   }
 }
 
-/** As a receiver would compute it. */
+/** The signature as a receiver would compute it. */
 export function signed({ headers, text }: Heard, secret: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${headers['x-ojs-timestamp']}.${text}`).digest('hex')}`
 }

@@ -1,9 +1,9 @@
-/** What the server really says fits what the OpenAPI document says it says. */
+/** The server's actual replies match the OpenAPI document. */
 import { beforeAll, expect, it } from 'vitest'
 import { checkReply } from '../documented.ts'
 import { onBothStores, type Serving } from '../serving.ts'
 
-onBothStores('replies fit the document', (stage) => {
+onBothStores('replies match the document', (stage) => {
   let s: Serving
   beforeAll(async () => {
     s = await stage.serve({ allowReset: true })

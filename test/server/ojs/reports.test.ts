@@ -1,4 +1,4 @@
-/** Ack and nack over HTTP, one and many: decided once, attempts counted, policies kept. */
+/** Ack and nack over HTTP, single and in bulk: decided once, attempts counted, policies applied. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { ids, jobClient } from './job-client.ts'
@@ -32,7 +32,7 @@ onBothStores('reports', (stage) => {
       expect(await get(id)).toMatchObject({ state: 'completed', attempt: 1, result: { n: [1, null] } })
     })
 
-    it('takes a result of 64 KiB, refuses one beyond the limit and leaves the job active', async () => {
+    it('accepts a result of 64 KiB, refuses one beyond the limit and leaves the job active', async () => {
       const id = await enqueue()
       await fetchJobs()
       const { status, body } = await ack(id, { result: 'x'.repeat(1_100_000) })
@@ -41,7 +41,7 @@ onBothStores('reports', (stage) => {
       expect((await ack(id, { result: 'x'.repeat(64 * 1024) })).status).toBe(200)
     })
 
-    it('is a conflict on anything not active, and changes nothing', async () => {
+    it('is a conflict for a job that is not active, and changes nothing', async () => {
       const id = await enqueue()
       const early = await ack(id)
       expect(early.status).toBe(409)
@@ -68,7 +68,7 @@ onBothStores('reports', (stage) => {
       expect((await ack(id, { worker_id: 'w1', attempt: 1 })).status).toBe(200)
     })
 
-    it('counts once, however many come', async () => {
+    it('counts once, however often it is repeated', async () => {
       const id = await enqueue()
       await fetchJobs()
       const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => ack(id, { result: i })))
@@ -76,7 +76,7 @@ onBothStores('reports', (stage) => {
       expect(replies.filter((reply) => reply.status === 409)).toHaveLength(9)
     })
 
-    it('is 404 on a job that is not there, 400 without one', async () => {
+    it('is 404 for an unknown job, 400 without one', async () => {
       expect((await ack('019539a4-0000-7000-8000-000000000000')).status).toBe(404)
       expect((await ack('nonsense')).status).toBe(404)
       expect((await s.post('/ojs/v1/workers/ack', {})).status).toBe(400)
@@ -143,7 +143,7 @@ onBothStores('reports', (stage) => {
       expect(ids(letters)).toEqual(dead ? [id] : [])
     })
 
-    it('keeps the newest errors of many', async () => {
+    it('keeps the newest of many errors', async () => {
       const id = await enqueue({
         retry: { max_attempts: 14, initial_interval: 'PT1S', jitter: false, backoff: 'none' },
       })
@@ -157,7 +157,7 @@ onBothStores('reports', (stage) => {
       expect(errors.at(-1)).toMatchObject({ attempt: 12, message: 'failure 12' })
     })
 
-    it('with requeue gives the job back at once, whatever the error is', async () => {
+    it('with requeue returns the job at once, whatever the error is', async () => {
       const id = await enqueue({ retry: { max_attempts: 1 } })
       await fetchJobs({ worker_id: 'w1' })
       expect((await nack(id, { retryable: false }, { requeue: true })).body.state).toBe('available')
@@ -174,7 +174,7 @@ onBothStores('reports', (stage) => {
   })
 
   describe('many reports at once', () => {
-    it('are each answered by itself', async () => {
+    it('are each decided separately', async () => {
       const [one, two, three] = [await enqueue(), await enqueue(), await enqueue()]
       await fetchJobs({ count: 2 })
       const { status, body } = await s.post('/ojs/v1/workers/ack/batch', {
@@ -193,7 +193,7 @@ onBothStores('reports', (stage) => {
       expect(await get(three)).toMatchObject({ state: 'available' })
     })
 
-    it('of failure too', async () => {
+    it('so are failures', async () => {
       const [one, two] = [await enqueue(), await enqueue()]
       await fetchJobs({ count: 2 })
       const error = { code: 'handler_error', message: 'm' }

@@ -1,8 +1,8 @@
-/** Going down: no longer ready, long polls answered, requests in flight finished, then gone. */
+/** Shutdown: no longer ready, long polls answered, requests in flight finished, then stopped. */
 import { expect, it } from 'vitest'
 import { onBothStores, until } from '../serving.ts'
 
-onBothStores('going down', (stage) => {
+onBothStores('shutdown', (stage) => {
   it('answers long polls with nothing, at once', async () => {
     const s = await stage.serve()
     const began = performance.now()
@@ -18,7 +18,7 @@ onBothStores('going down', (stage) => {
     expect(performance.now() - began).toBeLessThan(8_000)
   })
 
-  it('finishes requests in flight, and takes no new connections', async () => {
+  it('finishes requests in flight, and accepts no new connections', async () => {
     const s = await stage.serve()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {

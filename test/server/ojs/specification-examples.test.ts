@@ -36,7 +36,7 @@ onBothStores('the examples of the OJS workflow specification', (stage) => {
     expect((await s.post('/ojs/v1/admin/reset')).status).toBe(200)
   })
 
-  /** Fetches the next job, which must be of this type and have been given these results, and acknowledges it. */
+  /** Fetches the next job, which must have this type and these parent results, and acknowledges it. */
   const next = async (type: string, given: object, result: unknown): Promise<Any> => {
     const fetched = await f.fetchOne(type)
     expect(fetched.workflow.parent_results).toEqual(given)
@@ -156,7 +156,7 @@ onBothStores('the examples of the OJS workflow specification', (stage) => {
     )
   })
 
-  it('7.4 callbacks get the results of all jobs, that of the one that bounced as well', async () => {
+  it('7.4 callbacks get the results of all jobs, including the bounced one', async () => {
     await f.create({
       type: 'batch',
       jobs: EMAILS,
@@ -518,7 +518,7 @@ onBothStores('the examples of the OJS workflow specification', (stage) => {
     })
   })
 
-  it('A the three forms, every optional part given', async () => {
+  it('A the three forms with every optional part', async () => {
     const one = { type: 'some.job', args: ['positional', 2, { three: 3 }], options: { queue: 'default' } }
     const id = (n: number): string => `019539a4-000${n}-7000-8000-000000000001`
     for (const body of [

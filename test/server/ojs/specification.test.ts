@@ -1,6 +1,7 @@
 /**
- * What the workflow specification demands and the public cases do not look at, each named after its section. Beside
- * workflows.test.ts (each primitive), nesting.test.ts (section 10), once.test.ts (6.4.4), specification-examples.test.ts.
+ * Requirements of the workflow specification that the public test cases do not cover, each named after its section. See
+ * also workflows.test.ts (each primitive), nesting.test.ts (section 10), once.test.ts (6.4.4) and
+ * specification-examples.test.ts.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -33,7 +34,7 @@ onBothStores('the OJS workflow specification', (stage) => {
     expect((await s.post('/ojs/v1/admin/reset')).status).toBe(200)
   })
 
-  /** One of everything: completed, failed, cancelled, nested, with callbacks. */
+  /** One workflow of each kind: completed, failed, cancelled, nested, with callbacks. */
   const lives = async (): Promise<void> => {
     await f.create({ ...chain(once('a'), group(once('b'), once('c')), batch([once('d')])), name: 'good' })
     await f.create({ ...chain(once('a'), once('bad'), once('b')), name: 'bad' })
@@ -53,7 +54,7 @@ onBothStores('the OJS workflow specification', (stage) => {
     expect(times.filter(([, value]) => !MOMENT.test(value))).toEqual([])
   })
 
-  it('1.2, 3.2 arguments are called args and come back as the list they were', async () => {
+  it('1.2, 3.2 arguments are called args and are returned as the same list', async () => {
     const args = [1, 'zwei', null, { three: [true] }, []]
     await f.create(chain(job('a', args), job('b', [])))
     const a = await f.fetchOne('a')
@@ -64,13 +65,13 @@ onBothStores('the OJS workflow specification', (stage) => {
     expect((await f.fetchOne('b')).args).toEqual([])
   })
 
-  it.each([[undefined], [null], [{}], ['x'], [7], [true]])('3.2 args that are %j are refused', async (args) => {
+  it.each([[undefined], [null], [{}], ['x'], [7], [true]])('3.2 %j is refused as args', async (args) => {
     const { status, body } = await f.post(chain({ type: 'a', args }))
     expect(status).toBe(400)
     expect(body.error.details.validation_errors).toMatchObject([{ path: '$.steps[0].args' }])
   })
 
-  it('3.3 counts go over everything nested, callbacks excluded, and a job to be tried again is in neither', async () => {
+  it('3.3 counts include nested workflows, exclude callbacks, and exclude jobs to be retried', async () => {
     const retry = { max_attempts: 2, initial_interval: 'PT1S' }
     const { id, metadata } = await f.create(
       batch([chain(once('a'), group(once('b'), once('c'))), once('bad'), job('again', [], { retry })]),
@@ -130,7 +131,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       expect((await f.get(id)).state).toBe('completed')
     })
 
-    it('in characters of several bytes', async () => {
+    it('in multi-byte characters', async () => {
       await f.create(chain(once('a'), once('b')))
       const result = '€'.repeat(Math.floor(KB64 / 3))
       await f.ack(await f.fetchOne('a'), result)
@@ -145,7 +146,7 @@ onBothStores('the OJS workflow specification', (stage) => {
   })
 
   describe('8 states', () => {
-    it('8.1 the wire has the five states and no others, in lists and single', async () => {
+    it('8.1 the wire has exactly the five states, in lists and in single replies', async () => {
       await lives()
       await f.create(chain(job('a', [], { delay_until: '+PT1H' })))
       await f.create(chain(once('active'), once('b')))
@@ -156,7 +157,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       const { workflows } = (await s.get('/ojs/v1/workflows')).body
       expect([...new Set(workflows.map((one: Any) => one.state))].sort()).toEqual([...STATES].sort())
       for (const one of workflows) expect((await f.get(one.id)).state).toBe(one.state)
-      // Cancelled, although one of its jobs is still at work.
+      // Cancelled, although one of its jobs is still active.
       expect(await f.get(id)).toMatchObject({
         state: 'cancelled',
         steps: [{ state: 'active' }, { state: 'cancelled' }],
@@ -180,7 +181,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       expect(ends.map((event) => [event.workflow_id, event.type])).toEqual([[id, 'workflow.failed']])
     })
 
-    it('8.2 an ended workflow is published once, whatever comes after', async () => {
+    it('8.2 the end of a workflow is published once, whatever happens afterwards', async () => {
       const { id } = await f.create(group(once('a'), once('b')))
       const held = await f.fetch()
       for (const one of held) await f.ack(one)
@@ -234,7 +235,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       expect(metadata.failed_count).toBe(0)
     })
 
-    it('one of a nested batch fails the step that contains it', async () => {
+    it('a callback of a nested batch that fails, fails the step that contains it', async () => {
       const { id } = await f.create(chain(batch([once('a')], { on_complete: once('c') }), once('never')))
       await f.work((one) => (one.type === 'c' ? new Error('inside') : null))
       const workflow = await f.get(id)
@@ -243,7 +244,7 @@ onBothStores('the OJS workflow specification', (stage) => {
     })
   })
 
-  it('9.6 errors name each failed job, its code, its message and on which attempt it failed for good', async () => {
+  it('9.6 errors name each failed job, its code, its message and the attempt on which it failed for good', async () => {
     const retry = { max_attempts: 2, initial_interval: 'PT1S' }
     const { id } = await f.create(group(job('a', [], { retry }), once('b'), once('c')))
     const [a, b, c] = await f.fetch()
@@ -303,7 +304,7 @@ onBothStores('the OJS workflow specification', (stage) => {
   })
 })
 
-/** Every value whose key says that it is a time. */
+/** Every value whose key indicates a time. */
 function timesIn(value: unknown, key = ''): [string, string][] {
   if (typeof value === 'string') return /(_at|^time|^timestamp)$/.test(key) ? [[key, value]] : []
   if (typeof value !== 'object' || value === null) return []

@@ -1,4 +1,4 @@
-/** What a client says about the parts of a workflow besides type and args: ids, names, dependencies, timeouts with a grace period. */
+/** Attributes of parts of a workflow besides type and args: ids, names, dependencies, timeouts with a grace period. */
 import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
 import { type Any, batch, chain, Flow, group, job, once } from './flow.ts'
@@ -59,7 +59,7 @@ onBothStores('parts of workflows', (stage) => {
     expect(labels(Object.values(begun.callbacks))).toEqual([['yes', 'Yes']])
   })
 
-  it('refuses depends_on of a job alone as well: it would not wait for anything', async () => {
+  it('refuses depends_on of a single job as well: it would not wait for anything', async () => {
     const [beside, among] = [{ ...once('a'), depends_on: ['b'] }, job('a', [], { depends_on: ['b'] })]
     const cron = { name: 'n', expression: '0 3 * * *' }
     const asked = [
@@ -75,7 +75,7 @@ onBothStores('parts of workflows', (stage) => {
     expect((await s.get('/ojs/v1/queues/default/stats')).body.available).toBe(0)
   })
 
-  it('refuses depends_on everywhere, with its place, and stores nothing', async () => {
+  it('refuses depends_on everywhere, with its path, and stores nothing', async () => {
     const after = { depends_on: ['a'] }
     const inOptions = job('d', [], after)
     const reply = await f.post({
@@ -110,7 +110,7 @@ onBothStores('parts of workflows', (stage) => {
     await s.store.moveClock(4000)
     await s.engine.sweep()
     expect(await stateOf()).toEqual(['active', 'active', 'failed'])
-    // A handler that ends in its grace period has done its work.
+    // A handler that ends within its grace period has done its work.
     await f.ack(held.find((one) => one.id === bare.id))
     await s.store.moveClock(8000)
     await s.engine.sweep()
@@ -124,7 +124,7 @@ onBothStores('parts of workflows', (stage) => {
 
   const enqueued = async (): Promise<number> => (await s.get('/ojs/v1/queues/default/stats')).body.available
 
-  // One transaction makes a thousand moves: the first brings it to the jobs.
+  // One transaction makes a thousand moves: the first one gets as far as the jobs.
   it.each([999, 1_000, 1_001])('all of %i jobs are enqueued when the reply comes', async (count) => {
     const created = await f.create(group(...Array.from({ length: count }, () => once('many'))))
     expect(created.jobs.filter((one: Any) => one.job_id === null)).toEqual([])

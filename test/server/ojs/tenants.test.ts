@@ -1,4 +1,6 @@
-/** A key of a tenant sees, starts, claims and hears only what is the tenant's; anything else is not there. */
+/**
+ * A key of a tenant sees, starts, claims and receives only what belongs to the tenant; everything else is not found.
+ */
 import { beforeAll, expect, it } from 'vitest'
 import { type As, keyOf } from '../keys.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
@@ -22,7 +24,7 @@ onBothStores('tenants', (stage) => {
       (job: any) => job.id,
     )
 
-  it('jobs: foreign ones are 404 to look at, cancel and activate', async () => {
+  it('jobs: those of other tenants are 404 for get, cancel and activate', async () => {
     const id = await enqueue(anna, 'jobs')
     expect((await s.get(`/ojs/v1/jobs/${id}`, anna)).body.job).toMatchObject({ tenant: 'a', initiator: 'anna' })
     for (const [method, path] of [
@@ -52,7 +54,7 @@ onBothStores('tenants', (stage) => {
     expect((await s.post('/ojs/v1/workers/ack', { job_id: theirs }, operator)).status).toBe(200)
   })
 
-  it('workflows: foreign ones are 404, lists have only one’s own', async () => {
+  it("workflows: those of other tenants are 404, lists contain only the tenant's own", async () => {
     const chain = { type: 'chain', name: 'secret', steps: [{ type: 'test.step', args: [], options: { queue: 'wf' } }] }
     const { id } = (await s.post('/ojs/v1/workflows', chain, anna)).body.workflow
     for (const [method, path] of [
@@ -95,7 +97,7 @@ onBothStores('tenants', (stage) => {
     expect((await s.ask('DELETE', '/ojs/v1/cron/a-nightly', { headers: boris })).status).toBe(404)
   })
 
-  it('events: only one’s own, polled and streamed', async () => {
+  it("events: only the tenant's own, polled and streamed", async () => {
     const stream = new AbortController()
     const response = await fetch(`${s.server.url}/ojs/v1/events`, {
       headers: { ...boris, accept: 'text/event-stream' },
@@ -122,7 +124,7 @@ onBothStores('tenants', (stage) => {
     expect(await polled(operator)).toEqual([mine, theirs])
   })
 
-  it('what belongs to all is closed to a key of one', async () => {
+  it('what all tenants share is 403 for a key of one', async () => {
     for (const [method, path] of [
       ['GET', '/ojs/v1/queues'],
       ['GET', '/ojs/v1/queues/work/stats'],
@@ -136,7 +138,7 @@ onBothStores('tenants', (stage) => {
     expect((await s.get('/ojs/v1/queues', operator)).status).toBe(200)
   })
 
-  it('a key of a tenant cannot name another; a key of none can name any', async () => {
+  it('a key of a tenant cannot name another; a key without one can name any', async () => {
     expect((await s.get('/ojs/v1/workflows', { ...anna, 'x-ojs-tenant': 'b' })).status).toBe(403)
     expect((await s.get('/ojs/v1/workflows', { ...anna, 'x-ojs-tenant': 'a' })).status).toBe(200)
     expect((await s.get('/ojs/v1/workflows', { ...operator, 'x-ojs-tenant': 'b' })).body.workflows).toEqual([])
@@ -144,7 +146,7 @@ onBothStores('tenants', (stage) => {
     expect((await s.get('/ojs/v1/workflows', { ...operator, 'x-ojs-tenant': '!' })).status).toBe(400)
   })
 
-  it('a tenant’s client cannot take the place of another’s job by its id', async () => {
+  it('a tenant’s client cannot replace another’s job by its id', async () => {
     const id = '01900000-0000-7000-8000-00000000beef'
     const job = { type: 'test.echo', args: [], id, options: { queue: 'ids' } }
     expect((await s.post('/ojs/v1/jobs', job, anna)).status).toBe(201)
@@ -152,7 +154,7 @@ onBothStores('tenants', (stage) => {
     expect((await s.get(`/ojs/v1/jobs/${id}`, boris)).status).toBe(404)
   })
 
-  it('unique keys of tenants do not meet', async () => {
+  it('unique keys of tenants are independent', async () => {
     const job = { type: 'test.unique', args: [7], options: { queue: 'u', unique: { keys: ['type', 'args'] } } }
     expect((await s.post('/ojs/v1/jobs', job, anna)).status).toBe(201)
     expect((await s.post('/ojs/v1/jobs', job, boris)).status).toBe(201)
@@ -160,8 +162,8 @@ onBothStores('tenants', (stage) => {
   })
 })
 
-onBothStores('who did it', (stage) => {
-  it('is recorded with what was started and changed: by key, or unverified', async () => {
+onBothStores('the actor', (stage) => {
+  it('is recorded with starts and changes: by key, or as unverified', async () => {
     const s = await stage.serve()
     const key = await keyOf(s, 'carol', null)
     const chain = { type: 'chain', name: 'c', steps: [{ type: 'test.step', args: [] }] }

@@ -1,6 +1,6 @@
 /**
- * Two `petrel server` processes on one Postgres, with a balancer in front that gives every request to the other one:
- * the workflow cases hold as if they were one.
+ * Two `petrel server` processes on one Postgres, behind a balancer that alternates between them: the workflow cases
+ * behave as with one server.
  */
 import { createServer, request as forward, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { type FreshDatabase, freshDatabase, postgresUrl } from '../../services.t
 import { client } from '../serving.ts'
 import { type Any, batch, chain, Flow, group, job, once, states } from './flow.ts'
 
-describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, asked in turn', () => {
+describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, used alternately', () => {
   const sh = shell()
   const servers: Running[] = []
   let urls: readonly string[]
@@ -21,7 +21,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
 
   beforeAll(async () => {
     database = await freshDatabase()
-    // One after the other: the first brings the schema.
+    // In sequence: the first creates the schema.
     const started: string[] = []
     for (let n = 0; n < 2; n++) {
       const server = sh.start('server', '--json', '--port', '0', '--allow-reset', '--store', database.url)
@@ -73,7 +73,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
     expect(await f.fetch()).toEqual([])
   })
 
-  it('5 group', async () => {
+  it('6 batch: the last reports reach both at once, each callback fires once', async () => {
     const { id } = await f.create(group(once('a'), once('b'), once('c'), once('d')))
     const held = await Promise.all([1, 2, 3, 4].map(() => f.fetchOne()))
     expect(new Set(held.map((one) => one.id)).size).toBe(4)
@@ -108,7 +108,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
     expect(await f.get(id)).toMatchObject({ state: 'completed', metadata: { completed_count: 5 } })
   })
 
-  it('11.3 cancel: asked of both at once it is one cancel, and what was active at either ends by itself', async () => {
+  it('11.3 cancel: requested from both at once it is one cancel, and active jobs at either end by themselves', async () => {
     const { id } = await f.create(chain(group(once('a'), once('b')), once('c')))
     const a = await f.fetchOne()
     const replies = await Promise.all([1, 2, 3, 4].map(() => f.delete(id)))
@@ -119,7 +119,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
     expect((await f.get(id)).state).toBe('cancelled')
   })
 
-  it('3.1 one id asked for at both at once is given once', async () => {
+  it('3.1 one id requested from both at once is given once', async () => {
     for (let round = 0; round < 5; round++) {
       const body = { ...chain(once('a')), id: `wf_${round}` }
       const replies = await Promise.all(Array.from({ length: 6 }, () => f.post(body)))
@@ -127,7 +127,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
     }
   })
 
-  it('long polls at one are woken by what happens at the other: an enqueue, the end of a step, a callback', async () => {
+  it('long polls at one are woken by changes at the other: an enqueue, the end of a step, a callback', async () => {
     const [one, other] = urls.map((at) => client(at)) as [ReturnType<typeof client>, ReturnType<typeof client>]
     const poll = async (): Promise<Any> => {
       const began = performance.now()
@@ -143,7 +143,7 @@ describe.skipIf(postgresUrl() === null)('two server processes on one Postgres, a
     let fetched = await waiting
     for (const type of ['a', 'b', 'c']) {
       expect(fetched.type).toBe(type)
-      // A poll that nobody woke would have waited to its end.
+      // A poll that was not woken would have waited until its end.
       expect(fetched.waited).toBeLessThan(10_000)
       const next = type === 'c' ? null : poll()
       const acked = await other.post('/ojs/v1/workers/ack', { job_id: fetched.id, worker_id: 'w' })

@@ -1,8 +1,8 @@
-/** Two servers on one store, asked in turn: none of them knows anything that the other does not. */
+/** Two servers on one store, used alternately: neither has state that the other lacks. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving, until } from '../serving.ts'
 
-onBothStores('two servers asked in turn', (stage) => {
+onBothStores('two servers used alternately', (stage) => {
   let servers: readonly Serving[]
   let turn = 0
   beforeAll(async () => {
@@ -24,7 +24,7 @@ onBothStores('two servers asked in turn', (stage) => {
     return job
   }
 
-  it('a chain: each step with the results of those before, fetched here and reported there', async () => {
+  it('a chain: each step with the results of the earlier ones, fetched here and reported there', async () => {
     const chain = { type: 'chain', name: 'turns', steps: [step(0, 'chain'), step(1, 'chain'), step(2, 'chain')] }
     const { workflow } = (await ask('POST', '/ojs/v1/workflows', chain)).body
     for (let n = 0; n < 3; n++) {

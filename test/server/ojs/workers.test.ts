@@ -1,4 +1,4 @@
-/** Fetching over HTTP: the order, the wait, the limits; each job is given once. */
+/** Fetching over HTTP: the order, the wait, the limits; each job is handed out once. */
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { onBothStores, type Serving, serveOn, until } from '../serving.ts'
 import { ids, jobClient } from './job-client.ts'
@@ -16,7 +16,7 @@ onBothStores('fetch', (stage) => {
   const { ack, enqueue, fetchJobs, get } = jobClient(() => s)
 
   describe('fetch', () => {
-    it('goes through the queues in their order, then by priority, then by age', async () => {
+    it('takes from the queues in their order, then by priority, then by age', async () => {
       const low = await enqueue({ queue: 'b', priority: 100 })
       const first = await enqueue({ queue: 'a' })
       const second = await enqueue({ queue: 'a' })
@@ -31,7 +31,7 @@ onBothStores('fetch', (stage) => {
       expect(await get(id)).toMatchObject({ state: 'active', attempt: 1, worker_id: 'w1' })
     })
 
-    it('gives each job once, however many ask', async () => {
+    it('hands each job out once, under any concurrency', async () => {
       for (let i = 0; i < 10; i++) await enqueue()
       const replies = await Promise.all(Array.from({ length: 20 }, () => fetchJobs()))
       const got = replies.flat().map((job) => job.id)
@@ -43,7 +43,7 @@ onBothStores('fetch', (stage) => {
       expect(await fetchJobs()).toEqual([])
     })
 
-    it('waits for a job when asked to', async () => {
+    it('waits for a job on request', async () => {
       const waiting = fetchJobs({ wait_ms: 20_000 })
       const id = await enqueue()
       expect(ids(await waiting)).toEqual([id])
@@ -78,7 +78,7 @@ onBothStores('fetch', (stage) => {
       await own.store.close()
     })
 
-    it('takes nothing for a client that hung up', async () => {
+    it('takes nothing for a client that disconnected', async () => {
       const gone = new AbortController()
       const waiting = s
         .ask('POST', '/ojs/v1/workers/fetch', { body: { queues: ['default'], wait_ms: 20_000 }, signal: gone.signal })
@@ -100,7 +100,7 @@ onBothStores('fetch', (stage) => {
     )
   })
 
-  it('a limit per second holds the queue', async () => {
+  it('a limit per second applies to the queue', async () => {
     await enqueue({ rate_limit: { max_per_second: 1 } })
     await enqueue({ rate_limit: { max_per_second: 1 } })
     expect(await fetchJobs({ count: 2 })).toHaveLength(1)
@@ -109,7 +109,7 @@ onBothStores('fetch', (stage) => {
     expect(await fetchJobs()).toHaveLength(1)
   })
 
-  it('a limit by key holds those that name it', async () => {
+  it('a limit by key applies to the jobs that name it', async () => {
     const first = await enqueue({ rate_limit: { key: 'api', concurrency: 1 } })
     await enqueue({ rate_limit: { key: 'api', concurrency: 1 } })
     const free = await enqueue()

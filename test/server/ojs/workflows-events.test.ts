@@ -107,7 +107,7 @@ onBothStores('events', (stage) => {
     const callbacks = await f.fetch()
     expect(fired.map((e) => e.data.job_id).sort()).toEqual(callbacks.map((c) => c.id).sort())
     for (const c of callbacks) await f.ack(c)
-    // A callback is no job of the batch.
+    // A callback does not count as a job of the batch.
     expect(await workflowTypes()).toEqual([
       'workflow.created',
       'workflow.started',
@@ -157,7 +157,7 @@ onBothStores('events', (stage) => {
     const retry = { max_attempts: 2, initial_interval: 'PT1S' }
     await f.create(chain(job('flaky', [], { retry, queue: 'default' })))
     const started = await f.fetchOne()
-    // Told when it is fetched, not when it ends.
+    // Published when it is fetched, not when it ends.
     expect(await types('job.*')).toEqual(['job.enqueued', 'job.started'])
     await f.nack(started, { code: 'first', message: 'one' })
     await s.store.moveClock(60_000)
@@ -226,7 +226,7 @@ onBothStores('events', (stage) => {
     })
   })
 
-  it('a worker of this process publishes the same events', async () => {
+  it("a worker of the server's own process publishes the same events", async () => {
     const { id } = await f.create(chain(once('a'), once('b')))
     const session = await s.engine.workers.open(
       { name: 'inside', runtime: 'node', queues: null, types: null, concurrency: 1, tenant: null },

@@ -50,19 +50,19 @@ onBothStores('workflows', (stage) => {
         expect(a).toMatchObject({ workflow_id: id, workflow: { id, root_id: id, type: 'chain', step_index: 0 } })
         await f.ack(a)
         expect(await f.get(id)).toMatchObject({ id, state: 'completed' })
-        // The name is taken for ever, not only while it runs.
+        // The name is used permanently, not only while the workflow runs.
         expect((await f.post({ ...chain(job('a')), id })).status).toBe(409)
       },
     )
 
-    it('3.1 of many that ask for one id at once exactly one gets it', async () => {
+    it('3.1 of many simultaneous requests for one id exactly one gets it', async () => {
       const replies = await Promise.all(Array.from({ length: 12 }, () => f.post({ ...chain(job('a')), id: 'wf_one' })))
       expect(replies.map((r) => r.status).sort()).toEqual([201, ...Array.from({ length: 11 }, () => 409)])
       expect(await count()).toBe(1)
     })
 
     it.each<[unknown]>([[''], ['a b'], ['-x'], ['x/y'], [7], [null], ['x'.repeat(256)]])(
-      '3.1 %j is no id',
+      '3.1 %j is not a valid id',
       async (id) => {
         expect(await errors({ ...chain(job('a')), id })).toEqual([
           ['$.id', 'id must be 1 to 255 letters, digits and any of . _ : - (a letter or digit first)'],
@@ -91,7 +91,7 @@ onBothStores('workflows', (stage) => {
       expect(JSON.stringify(await f.get(workflow.id))).not.toMatch(/1999|mine/)
     })
 
-    it('3.3 metadata has the times of begin and end, and the counts', async () => {
+    it('3.3 metadata has the start and end times, and the counts', async () => {
       const { id } = await f.create(chain(once('a'), once('b')))
       const a = await f.fetchOne('a')
       const begun = await until(
@@ -113,7 +113,7 @@ onBothStores('workflows', (stage) => {
       expect(metadata.completed_at >= metadata.started_at && metadata.started_at >= metadata.created_at).toBe(true)
     })
 
-    it('3.2 options of its jobs are those of any job, and unknown attributes are kept', async () => {
+    it('3.2 its jobs take the options of any job, and unknown attributes are kept', async () => {
       await f.create(
         chain({
           type: 'a',
@@ -161,7 +161,7 @@ onBothStores('workflows', (stage) => {
       expect(await f.get(id)).toMatchObject({ state: 'completed', steps_completed: 2 })
     })
 
-    it('4.3.3, 9.2 a failed step fails the chain; those after it are cancelled and never enqueued', async () => {
+    it('4.3.3, 9.2 a failed step fails the chain; later steps are cancelled and never enqueued', async () => {
       const { id } = await f.create(chain(once('a'), once('b'), once('c'), once('d')))
       await f.ack(await f.fetchOne('a'))
       const b = await f.fetchOne('b')
@@ -178,7 +178,7 @@ onBothStores('workflows', (stage) => {
       expect(await f.fetch()).toEqual([])
     })
 
-    it('4.3.5, 9.1 a step is tried again by its own policy; meanwhile the chain has not failed', async () => {
+    it('4.3.5, 9.1 a step is retried by its own policy; meanwhile the chain has not failed', async () => {
       const { id } = await f.create(chain(job('a', [], { retry: { max_attempts: 2, initial_interval: 'PT1S' } })))
       await f.nack(await f.fetchOne('a'))
       expect(await f.get(id)).toMatchObject({ state: 'running', metadata: { failed_count: 0 } })
@@ -207,7 +207,7 @@ onBothStores('workflows', (stage) => {
       })
     })
 
-    it('a step may be named by its author; its job still has an id of its own', async () => {
+    it('a step may be named by its author; its job still has a separate id', async () => {
       const workflow = await f.create(chain({ id: 'validate', ...job('a') }))
       expect(workflow.steps[0]).toMatchObject({ id: 'validate', job_id: expect.stringMatching(UUID7) })
     })
@@ -230,7 +230,7 @@ onBothStores('workflows', (stage) => {
       expect(await f.get(id)).toMatchObject({ state: 'completed', jobs_completed: 2 })
     })
 
-    it('5.3.3, 5.3.4, 9.3 a failed job does not touch the others; the group fails when all have ended', async () => {
+    it('5.3.3, 5.3.4, 9.3 a failed job does not affect the others; the group fails when all have ended', async () => {
       const { id } = await f.create(group(once('a'), once('b'), once('c')))
       const [a, b, c] = await f.fetch()
       await f.nack(a)
@@ -269,7 +269,7 @@ onBothStores('workflows', (stage) => {
       expect(await f.get(id)).toMatchObject({ state: 'completed', metadata: { completed_count: 3, failed_count: 0 } })
     })
 
-    it('6.5, 8.3 one fails: on_complete and on_failure fire; with them the batch is completed', async () => {
+    it('6.5, 8.3 one fails: on_complete and on_failure fire, and their success completes the batch', async () => {
       const { id } = await f.create(batch(all))
       const done = await f.work((j) => (j.type === 'b' ? new Error('no') : null))
       expect(done.sort()).toEqual(['a', 'b', 'c', 'on.complete', 'on.failure'])
@@ -279,13 +279,13 @@ onBothStores('workflows', (stage) => {
       expect(workflow.metadata).toMatchObject({ completed_count: 2, failed_count: 1, errors: [{ message: 'no' }] })
     })
 
-    it('8.3 a job failed and no callback was meant for that: the batch is completed', async () => {
+    it('8.3 a job fails and there is no callback for that: the batch is completed', async () => {
       const { id } = await f.create(batch(all, { on_success: once('on.success') }))
       expect(await f.work((j) => (j.type === 'a' ? new Error('no') : null))).not.toContain('on.success')
       expect(await f.get(id)).toMatchObject({ state: 'completed', metadata: { failed_count: 1 } })
     })
 
-    it('6.4.7, 9.5 a callback is tried again by its policy; out of attempts it fails the batch and is named', async () => {
+    it('6.4.7, 9.5 a callback is retried by its policy; when its attempts are used up the batch fails, naming it', async () => {
       const retry = { max_attempts: 2, initial_interval: 'PT1S' }
       const { id } = await f.create(batch([once('a')], { on_complete: job('report', [], { retry }) }))
       await f.ack(await f.fetchOne('a'))
@@ -312,7 +312,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('7 data passing', () => {
-    it('7.2 a step gets the results of all steps before it, as a list and by index', async () => {
+    it('7.2 a step receives the results of all earlier steps, as a list and by index', async () => {
       await f.create(chain(job('a'), job('b'), job('c')))
       const a = await f.fetchOne()
       expect(a.parent_results).toEqual([])
@@ -325,11 +325,11 @@ onBothStores('workflows', (stage) => {
       const c = await f.fetchOne()
       expect(c.parent_results).toEqual([{ order: 1 }, null])
       expect(c.workflow.parent_results).toEqual({ 0: { order: 1 }, 1: null })
-      // Who looks later sees what it was given, not what came after.
+      // Read later, it shows the results it received, not later ones.
       expect((await f.job(b.id)).parent_results).toEqual([{ order: 1 }])
     })
 
-    it('7.3 jobs of a group get nothing of each other', async () => {
+    it('7.3 jobs of a group receive no results of each other', async () => {
       await f.create(group(job('a'), job('b')))
       const [a, b] = await f.fetch()
       await f.ack(a, 1)
@@ -337,7 +337,7 @@ onBothStores('workflows', (stage) => {
       expect((await f.job(b.id)).parent_results).toEqual([])
     })
 
-    it('7.4 callbacks get the outcome of every job, failures too', async () => {
+    it('7.4 callbacks receive the outcome of every job, failures too', async () => {
       await f.create(batch([once('a'), once('b'), once('c')]))
       const [a, b, c] = await f.fetch()
       await f.ack(a, { n: 1 })
@@ -375,7 +375,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('8 states', () => {
-    it('8.1 pending until something is due, running from then on', async () => {
+    it('8.1 pending until a job is due, running from then on', async () => {
       const { id, state } = await f.create(chain(job('a', [], { scheduled_at: '+PT1M' }), job('b')))
       expect(state).toBe('pending')
       expect(await f.fetch()).toEqual([])
@@ -409,7 +409,7 @@ onBothStores('workflows', (stage) => {
       expect(await f.get(id)).toEqual(before)
     })
 
-    it('a job of a workflow may wait to be activated, be delayed, or expire', async () => {
+    it('a job of a workflow can wait for activation, be delayed, or expire', async () => {
       const { id } = await f.create(chain(once('a', { pending: true }), once('b', { expires_at: '+PT10S' })))
       expect((await f.get(id)).state).toBe('pending')
       const [step] = (await f.get(id)).steps
@@ -425,7 +425,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('9 failures', () => {
-    it('a single job cancelled counts as a failed one, and the workflow continues', async () => {
+    it('a single cancelled job counts as failed, and the workflow continues', async () => {
       const { id } = await f.create(batch([once('a'), once('b')]))
       const [a, b] = await f.fetch()
       expect((await s.ask('DELETE', `/ojs/v1/jobs/${a.id}`)).status).toBe(200)
@@ -437,7 +437,7 @@ onBothStores('workflows', (stage) => {
       expect(workflow.metadata).toMatchObject({ failed_count: 1, errors: [{ job_id: a.id, code: 'cancelled' }] })
     })
 
-    it('a lease that runs out for good fails the step', async () => {
+    it('a lease that expires for good fails the step', async () => {
       const { id } = await f.create(chain(once('a'), once('b')))
       await s.post('/ojs/v1/workers/fetch', { queues: ['default'], visibility_timeout_ms: 5000 })
       await s.store.moveClock(6000)
@@ -451,7 +451,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('11 operations', () => {
-    it('11.1 every mistake is named at once, with its path, and nothing is stored', async () => {
+    it('11.1 every mistake is reported at once, with its path, and nothing is stored', async () => {
       const found = await errors({
         type: 'batch',
         id: 'no spaces please',
@@ -549,7 +549,7 @@ onBothStores('workflows', (stage) => {
       }
     })
 
-    it('11.3 a cancel takes what has not begun at once; active jobs end by themselves and nothing advances', async () => {
+    it('11.3 a cancel cancels pending jobs at once; active jobs end by themselves and nothing advances', async () => {
       const later = { retry: { max_attempts: 3, initial_interval: 'PT5M' } }
       const { id } = await f.create(
         batch([
@@ -587,7 +587,7 @@ onBothStores('workflows', (stage) => {
         'cancelled',
       ])
       expect(await f.fetch()).toEqual([])
-      // A second cancel is refused although something is still active.
+      // A second cancel is refused although a job is still active.
       expect((await f.delete(id)).status).toBe(409)
       await f.ack(by('active'), 'kept')
       await f.nack(by('other'), { code: 'late' })
@@ -617,14 +617,14 @@ onBothStores('workflows', (stage) => {
       }
     }, 60_000)
 
-    it('11.3 of many cancels at once exactly one is the cancel', async () => {
+    it('11.3 of many simultaneous cancels exactly one succeeds', async () => {
       const { id } = await f.create(chain(job('a'), job('b')))
       await f.fetchOne('a')
       const replies = await Promise.all(Array.from({ length: 8 }, () => f.delete(id)))
       expect(replies.map((r) => r.status).sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409])
     })
 
-    it('11.3 after a cancel an active job that times out or expires is not tried again', async () => {
+    it('11.3 after a cancel an active job that times out or expires is not retried', async () => {
       const { id } = await f.create(chain(job('a', [], { retry: { max_attempts: 5 } }), job('b')))
       await s.post('/ojs/v1/workers/fetch', { queues: ['default'], visibility_timeout_ms: 5000 })
       await f.delete(id)
@@ -683,7 +683,7 @@ onBothStores('workflows', (stage) => {
       }
     })
 
-    it('a group of thousands is shown in windows; nothing is left out of the counts', async () => {
+    it('a group of thousands is shown in windows; the counts include all of it', async () => {
       const { id, jobs_total, jobs, jobs_truncated, jobs_next_offset } = await f.create(
         group(...Array.from({ length: 2500 }, (_, i) => once(`job.n${i % 7}`))),
       )
@@ -718,7 +718,7 @@ onBothStores('workflows', (stage) => {
       expect([...metadata.failed_job_ids].sort()).toEqual(failed.sort())
     }, 120_000)
 
-    it('a failed workflow can be retried as a new one that takes over what was done', async () => {
+    it('a failed workflow can be retried as a new one that carries over completed jobs', async () => {
       const old = await f.create({ ...chain(once('a'), once('b'), once('c')), id: 'wf_first', name: 'order' })
       await f.ack(await f.fetchOne('a'), { n: 1 })
       expect((await s.post('/ojs/v1/workflows/wf_first/retry')).status).toBe(409)
@@ -758,7 +758,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('tenants', () => {
-    it('see only their own workflows, and have names of their own', async () => {
+    it('see only their own workflows, and have separate names', async () => {
       const as = (tenant: string) => ({ 'x-ojs-tenant': tenant })
       const body = { ...chain(once('a')), id: 'wf_same' }
       for (const tenant of ['one', 'two']) {

@@ -1,4 +1,6 @@
-/** Approvals over HTTP: a patch of the context lets a held token in, once, and only by the names it is asked for. */
+/**
+ * Approvals over HTTP: a patch of the context admits a held token, once, and only by the names that the step requires.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Worker } from '../../../src/worker/worker.ts'
 import { deploy, key, MISSING } from '../native/asking.ts'
@@ -33,11 +35,11 @@ onBothStores('approvals', (stage) => {
     return id
   }
 
-  it('given many times at once let the token in once', async () => {
+  it('sent many times at once admit the token once', async () => {
     const id = await held('often')
     const replies = await Promise.all(Array.from({ length: 20 }, () => patch(id, { approved: true })))
     const statuses = new Set(replies.map(({ status }) => status))
-    // Those that come after its end find nothing to patch.
+    // Patches after its end find nothing to change.
     statuses.delete(409)
     expect([...statuses]).toEqual([200])
     await standing(s, id, 'success')
@@ -90,7 +92,7 @@ onBothStores('approvals', (stage) => {
     60_000,
   )
 
-  it('are refused where the body is too large, no JSON or unstorable, and nothing changes', async () => {
+  it('are refused if the body is too large, not JSON or unstorable, and nothing changes', async () => {
     const id = await held('refused')
     const before = await log(s, id)
     const bad: readonly unknown[] = [
@@ -116,7 +118,7 @@ onBothStores('approvals', (stage) => {
     await s.post(`/v1/instances/${id}/cancel`)
   }, 60_000)
 
-  it('require permission: others get 403, other tenants 404', async () => {
+  it('need the scope: others get 403, other tenants 404', async () => {
     const deployer = await key(s, 'ann', ['admin'], 'a')
     const text = playbook('owned', gated('{{ ctx.approved }}'))
     expect((await deploy(s, text, deployer)).status).toBe(201)

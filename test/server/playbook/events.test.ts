@@ -1,4 +1,4 @@
-/** The event log of playbooks: the documented words, stable ids, pages that cost what they show. */
+/** The event log of playbooks: the documented words, stable ids, pages whose cost is proportional to their content. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -43,7 +43,7 @@ onBothStores('the event log', (stage) => {
       [type, step, iteration].filter((part) => part !== null).join(' '),
     )
 
-  it('shows a step whose task was tried again, attempt by attempt, and where its tokens went', async () => {
+  it('shows a retried step attempt by attempt, and where its tokens went', async () => {
     asked = 0
     const id = await start(
       s,
@@ -108,7 +108,7 @@ onBothStores('the event log', (stage) => {
     for (const { timestamp } of events) expect(new Date(timestamp).toISOString()).toBe(timestamp)
   }, 60_000)
 
-  it('shows a loop item by item; pages give the same events under the same ids, and read little more than they show', async () => {
+  it('shows a loop item by item; pages contain the same events with the same ids, and read little more than they show', async () => {
     const id = await start(
       s,
       'looping',
@@ -167,7 +167,7 @@ workflow:
     }
   }, 90_000)
 
-  it('shows work in flight before its log has it, under the id it will have there', async () => {
+  it('shows work in flight before it is in the log, with the id it will have there', async () => {
     const id = await start(s, 'slow', `workflow:\n  - { step: wait, tool: { kind: http, url: ${url}/slow } }\n`)
     const look = async () => (await s.get(`/v1/instances/${id}/execution-events`)).body
     const open = await until(look, ({ in_flight }) => in_flight.length > 0)
@@ -181,7 +181,7 @@ workflow:
     expect((await look()).in_flight).toEqual([])
   }, 60_000)
 
-  it('of a sub-playbook is its own; that of its parent shows the step', async () => {
+  it('of a subplaybook is separate; that of its parent shows the step', async () => {
     const inner = await deploy(
       s,
       playbook('inner', 'workflow:\n  - { step: work, tool: { kind: shell, cmd: exit 5 } }\n'),

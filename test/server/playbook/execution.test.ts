@@ -1,4 +1,4 @@
-/** Playbooks in their own words: how an execution stands, what holds it up, where its results are. */
+/** Playbooks in their own words: the state of an execution, what blocks it, where its results are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Worker } from '../../../src/worker/worker.ts'
 import { checkReply } from '../documented.ts'
@@ -82,7 +82,7 @@ onBothStores('a playbook on the server', (stage) => {
     ])
   }, 60_000)
 
-  it('fails with the unhandled failures; one that an arc took is shown as handled', async () => {
+  it('fails with the unhandled failures; one that an arc handled is shown as handled', async () => {
     const arcs = 'next: { arcs: [{ step: mend, when: \'{{ event.name == "step.failed" }}\' }] }'
     const id = await start(
       s,
@@ -99,7 +99,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect(execution.error).toEqual(error)
   }, 60_000)
 
-  it('is partial where its policy allows it, and reports what was left over when it may complete without', async () => {
+  it('is partial if its policy allows it, and reports held tokens when it may complete without them', async () => {
     const partial = 'executor: { spec: { policy: { partial: true, pending: complete } } }\n'
     const fork = 'next: { spec: { mode: inclusive }, arcs: [{ step: bad }, { step: gated }] }'
     const id = await start(
@@ -178,7 +178,7 @@ onBothStores('a playbook on the server', (stage) => {
     await s.post(`/v1/instances/${id}/cancel`)
   }, 60_000)
 
-  it('is answered as the OpenAPI document describes', async () => {
+  it('matches the OpenAPI document', async () => {
     const id = await start(
       s,
       'documented',
@@ -200,7 +200,7 @@ onBothStores('a playbook on the server', (stage) => {
     }
   }, 60_000)
 
-  it('is given a mapping, or nothing: anything else is refused and starts nothing', async () => {
+  it('accepts a mapping as input, or nothing: anything else is refused and starts nothing', async () => {
     const failed = await start(s, 'fed', `workflow:\n${sh('a', '', 'exit 1')}`, {})
     await standing(s, failed, 'failed')
     const before = (await s.get('/v1/instances?name=fed')).body.instances.length
@@ -217,7 +217,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect((await s.get('/v1/instances?name=fed')).body.instances).toHaveLength(before)
   }, 60_000)
 
-  describe('asked for unknown things', () => {
+  describe('requests for unknown things', () => {
     let id: string
     beforeAll(async () => {
       id = await start(s, 'small', `workflow:\n${sh('a')}`)
@@ -255,7 +255,7 @@ onBothStores('a playbook on the server', (stage) => {
     })
   })
 
-  it('with mistakes is refused with every one of them, and nothing is written', async () => {
+  it('with mistakes is refused with all of them, and nothing is written', async () => {
     const before = await everything(s)
     const text = playbook(
       'wrong',

@@ -1,4 +1,4 @@
-/** Playbooks on a server: deployed by text, started by name, worked on by a worker with tools in this process. */
+/** Playbooks on a server: deployed as text, started by name, executed by a worker with tools in this process. */
 import { expect } from 'vitest'
 import { makeStepHandler } from '../../../src/notations/playbook/runtime/handler.ts'
 import { stepTypes } from '../../../src/notations/playbook/runtime/program.ts'
@@ -28,7 +28,7 @@ export async function start(s: Serving, name: string, sections: string, input?: 
   return body.id
 }
 
-/** Looks again until the execution stands as said. */
+/** Polls until the execution is in this state. */
 export async function standing(s: Serving, id: string, ...statuses: readonly string[]): Promise<any> {
   const look = async () => (await s.get(`/v1/instances/${id}`)).body
   const found = await until(look, ({ execution }) => statuses.includes(execution.status), 30_000)

@@ -1,4 +1,4 @@
-/** /v1/sagas: one list, one saga with its steps, resumed and cancelled; and the messages that were refused. */
+/** /v1/sagas: lists, one saga with its steps, resume and cancel; and the rejected messages. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { petrelOn } from '../../../src/client/petrel.ts'
@@ -38,7 +38,7 @@ onBothStores('sagas on the server', (stage) => {
     expect([status, body.error]).toEqual([201, undefined])
     return body.id
   }
-  /** The next command that would be published; its service is this test. */
+  /** The next command to be published; this test replies as its service. */
   const command = async (): Promise<CommandRow> => {
     const take = () => s.engine.commands.take({ limit: 1, holdMs: 600_000 })
     const [row] = await until(take, (rows) => rows.length === 1, 10_000)
@@ -47,7 +47,7 @@ onBothStores('sagas on the server', (stage) => {
   }
   const shown = async (id: string) => (await s.get(`/v1/sagas/${id}`)).body
 
-  it('shows a saga and its steps from the first command to the last answer', async () => {
+  it('shows a saga and its steps from the first command to the last reply', async () => {
     const id = await start('compensate', { correlation_id: 'c-9' })
     const reserve = await command()
     const under = await shown(id)
@@ -110,7 +110,7 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.post(`/v1/sagas/${id}/cancel`, {})).status).toBe(409)
   })
 
-  it('a rollback that stopped names what it did not undo; retry continues it, and a new instance lists it', async () => {
+  it('a rollback that stopped names the steps it did not undo; retry continues it, and a new instance lists it', async () => {
     const id = await start('compensate')
     const reserve = await command()
     await petrel.complete(reserve.runId, { id: 'r3' })
@@ -136,7 +136,7 @@ onBothStores('sagas on the server', (stage) => {
   })
 
   it.each([['sagas'], ['instances']])(
-    'cancel by /v1/%s awaits what is in flight, and undoes what was done',
+    'cancel by /v1/%s awaits steps in flight, and undoes completed ones',
     async (by) => {
       const id = await start('compensate')
       await petrel.complete((await command()).runId, { id: 'r2' })
@@ -174,7 +174,7 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.get('/v1/refused-messages', headers)).status).toBe(403)
   })
 
-  it('reports what is wrong with a request', async () => {
+  it('reports mistakes in a request', async () => {
     for (const path of ['?state=running', '?limit=0', '?before=x', '?colour=red']) {
       expect((await s.get(`/v1/sagas${path}`)).body.error).toMatchObject({ code: 'invalid_request' })
     }
@@ -184,7 +184,7 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.post(`/v1/sagas/${MISSING}/cancel`, { now: true })).status).toBe(400)
   })
 
-  it('shows the messages that were refused, newest first', async () => {
+  it('shows the rejected messages, newest first', async () => {
     for (const code of ['invalid_json', 'not_found']) {
       const about = { instanceId: null, stepId: 'x', body: '{"a"' }
       await s.engine.commands.refused.note({ subject: 'workflow.v1.start', code, message: 'why', ...about })
