@@ -1,6 +1,7 @@
 /**
- * One caller is made a bounded number of answers at a time; further requests wait for their turn. No header and no method
- * is a way around, and clients that hang up leave nothing behind: neither a place that is taken nor one that is free too early.
+ * The number of replies prepared at a time for one caller is limited; further requests wait. No header or method avoids
+ * the limit, and clients that disconnect leave nothing behind: neither an occupied place nor one that is freed too
+ * early.
  */
 import { connect, type Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
@@ -11,13 +12,13 @@ import { Neighbour } from './neighbour.ts'
 const AT_A_TIME = 8
 const ASKED = 60
 
-onBothStores('more answers than a caller is made at a time', (stage) => {
+onBothStores('more requests than are answered at a time for one caller', (stage) => {
   test.each([
     ['GET', {}],
     ['GET', { accept: 'text/event-stream' }],
     ['HEAD', {}],
   ])(
-    '%s %o: the others wait, and their places are free again when all have hung up',
+    '%s %o: the others wait, and their places are free again when all have disconnected',
     async (method, headers) => {
       const s = await stage.serve()
       const greedy = await keyOf(s, `greedy ${method} ${Object.keys(headers)}`, null)
@@ -45,7 +46,7 @@ onBothStores('more answers than a caller is made at a time', (stage) => {
     120_000,
   )
 
-  test('long answers whose client is gone hold no place', async () => {
+  test('long replies to a disconnected client occupy no place', async () => {
     const s = await stage.serve()
     const greedy = await keyOf(s, 'greedy for long answers', null)
     const text = 'x'.repeat(100_000)
@@ -65,7 +66,7 @@ onBothStores('more answers than a caller is made at a time', (stage) => {
     expect((await s.get('/v1/runs', greedy)).status).toBe(200)
   }, 60_000)
 
-  test('streams take none of these places, whatever their Accept header', async () => {
+  test('streams occupy none of these places, whatever their Accept header', async () => {
     const s = await stage.serve()
     const gone = new AbortController()
     const { signal } = gone
@@ -78,7 +79,7 @@ onBothStores('more answers than a caller is made at a time', (stage) => {
   }, 60_000)
 })
 
-/** Lists of runs do not come back until they are released. */
+/** Lists of runs do not return until they are released. */
 function holdLists({ store }: Serving): { asked(): number; release(): void } {
   const list = store.read.listInbox.bind(store.read)
   let release = (): void => {}
@@ -100,7 +101,7 @@ function ask({ server }: Serving, method: string, headers: As): Socket {
   return socket
 }
 
-/** Lists of runs that are being answered. */
+/** Lists of runs in progress. */
 async function inFlight(s: Serving): Promise<number> {
   const { text } = await s.get('/metrics')
   const counts = [...text.matchAll(/petrel_http_requests_in_flight\{.*route="\/v1\/runs"\} (\d+)/g)]

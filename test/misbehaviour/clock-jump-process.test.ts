@@ -1,4 +1,7 @@
-/** A machine's clock that jumps an hour ahead and back: what a process measures, it measures by the time that really passed. */
+/**
+ * A machine's clock that jumps an hour ahead and back: durations within a process are measured by the time that really
+ * passed.
+ */
 import fastify from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
 import { guardRate } from '../../src/http/rate-guard.ts'
@@ -17,7 +20,7 @@ function machineClock(aheadMs: number): void {
   if (aheadMs !== 0) vi.spyOn(Date, 'now').mockImplementation(() => real() + aheadMs)
 }
 
-test('who was refused ahead is refused for no longer than a minute', async () => {
+test('a caller refused ahead of time is refused for no longer than a minute', async () => {
   let passed = 0
   const app = fastify()
   app.addHook('onRequest', async (request) => void Object.assign(request, { caller: { key: null } }))
@@ -35,7 +38,7 @@ test('who was refused ahead is refused for no longer than a minute', async () =>
   await app.close()
 })
 
-test('a wait that is limited after a jump ends at its limit', async () => {
+test('a limited wait that begins after a jump ends at its limit', async () => {
   const waiter = new Waiter()
   const waiting = waiter.wait('drain', () => false, HOUR)
   machineClock(2 * HOUR)
@@ -43,7 +46,7 @@ test('a wait that is limited after a jump ends at its limit', async () => {
   await waiting
 })
 
-test('how long an execution has taken, and when it began, does not depend on the clock it began by', () => {
+test('start and duration of an execution do not depend on the clock at its start', () => {
   machineClock(HOUR)
   const execution = new Execution({ runId: 'r' } as never, { session: null, logger: null, maxBytes: 1 } as never)
   machineClock(0)
@@ -69,7 +72,7 @@ onBothStores('with a clock that jumps an hour ahead and back', (stage) => {
         expect(await until(fetch, (jobs) => jobs.length > 0)).toMatchObject([{ id: lost }])
         const delayed = await put({ scheduled_at: '+PT1S' })
         await s.store.moveClock(0)
-        // The one whose worker never reports comes back, and the delayed one comes.
+        // The job whose worker never reports is returned, and the delayed one becomes due.
         const left = new Set([lost, delayed])
         await until(fetch, (jobs) => {
           for (const { id } of jobs) left.delete(id)

@@ -1,6 +1,6 @@
 /**
- * A clock that jumps an hour ahead and back. Whatever was derived from the hour that did not come lasts no longer, from the
- * correction on, than its own length; and times that a caller named stay as named.
+ * A clock that jumps an hour ahead and back. Times computed during the jump last, from the correction on, no longer
+ * than their own duration; and times given by a caller stay as given.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { WebhookRow } from '../../src/model/webhooks.ts'
@@ -18,7 +18,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
   })
   afterEach(() => d.close())
 
-  /** What happens an hour ahead; then the clock is right again. */
+  /** Runs an action an hour ahead; then the clock is correct again. */
   async function ahead<T>(work: () => Promise<T>): Promise<T> {
     await d.pass(HOUR)
     const value = await work()
@@ -31,12 +31,12 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     return (made as { id: string }).id
   }
 
-  test('work that is due at once is', async () => {
+  test('work that is due at once stays due', async () => {
     await ahead(() => enqueue())
     expect(await d.claim()).toHaveLength(1)
   })
 
-  test('a time that the caller named stays', async () => {
+  test('a time given by the caller stays', async () => {
     const runAt = (await d.store.now()) + 2 * HOUR
     const id = await ahead(() => enqueue({ runAt }))
     expect((await d.store.read.run(id))?.runAt).toBe(runAt)
@@ -52,14 +52,14 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     const { runAt, status } = (await d.store.read.run(id))!
     expect(status).toBe('pending')
     expect(runAt - (await d.store.now())).toBeLessThanOrEqual(10_000)
-    // Corrected once, whoever looks again.
+    // Corrected once, however often it is checked.
     await d.store.sweep.clockWentBack({ known: true })
     expect((await d.store.read.run(id))?.runAt).toBe(runAt)
     await d.pass(10_100)
     expect(await d.claim()).toHaveLength(1)
   })
 
-  test('a lease ends after its own length', async () => {
+  test('a lease ends after its own duration', async () => {
     const id = await enqueue()
     const about = { holder: 'w', queues: null, types: null, limit: 1, runtime: null, tenant: null }
     await ahead(() => d.engine.leases.fetch({ ...about, leaseMs: () => 10_000, waitMs: 0 }))
@@ -68,7 +68,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect((await d.store.read.run(id))?.status).not.toBe('leased')
   })
 
-  test('a session that no longer beats is dead after its own time', async () => {
+  test('a session without heartbeats is dead after its own time', async () => {
     const about = {
       id: 'gone',
       name: 'gone',
@@ -100,7 +100,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect((await d.store.read.run(id))?.status).toBe('failed')
   })
 
-  test('the window of a rate opens again', async () => {
+  test('the window of a rate ends', async () => {
     await d.engine.setLimit({ key: 'queue:default', ratePer: 1, periodMs: 10_000 })
     await enqueue()
     await enqueue()
@@ -152,13 +152,13 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     await ahead(async () => void (await d.claim()))
     for (let minute = 0; minute < 3; minute++) await d.pass(60_000)
     const fired = (await d.claim()).map(({ type }) => type)
-    // The minute that was due when the clock jumped has fired ahead of it, and is not repeated.
+    // The minute that was due when the clock jumped fired during the jump, and is not repeated.
     for (const type of ['cron', 'every', 'inbox.v1']) {
       expect([2, 3], `${type} in ${fired}`).toContain(fired.filter((one) => one === type).length)
     }
   })
 
-  /** Read after the correction; corrected once, whoever looks again. */
+  /** Read after the correction; corrected once, however often it is checked. */
   async function stands(time: () => Promise<number | null | undefined>, lengthMs: number): Promise<void> {
     const now = await d.store.now()
     const at = await time()
@@ -316,7 +316,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect(await d.store.webhooks.advance({ id: 'w', holder: 'h', from: 0, to: 1, deliveries: rows })).toBe(true)
   }
 
-  test('work that was returned ahead of the clock, long after it was due, is due', async () => {
+  test('work that was returned during the jump, long after it was due, is due', async () => {
     await ahead(async () => {
       await enqueue()
       const delivery = await d.claimOne()
@@ -344,7 +344,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect(await enqueue({ unique })).not.toBe(first)
   })
 
-  test('instances queued for a slot ahead of the clock begin before those queued after the correction', async () => {
+  test('instances queued for a slot during the jump begin before those queued after the correction', async () => {
     const start = { net: net([node('a')]), slots: 1 }
     const first = await d.start(start)
     const second = await ahead(() => d.start(start))
@@ -355,16 +355,16 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect([await d.state(second), await d.state(third)]).toEqual(['running', 'queued'])
   })
 
-  test('a schedule that was added ahead fires by its expression', async () => {
+  test('a schedule added during the jump fires by its expression', async () => {
     await ahead(() => d.engine.inboxSchedules.add({ type: 'inbox.v1', schedule: '* * * * *' }))
     await d.pass(60_000)
     expect((await d.claim()).map(({ type }) => type)).toEqual(['inbox.v1'])
   })
 
-  test('an engine that starts after the correction finds it out by itself', async () => {
+  test('an engine that starts after the correction detects it by itself', async () => {
     await d.pass(HOUR)
     const id = await enqueue()
-    // No engine looks while the clock is set back.
+    // No engine checks while the clock is set back.
     await d.store.moveClock(0)
     expect((await d.store.read.run(id))?.runAt).toBeGreaterThan(await d.store.now())
     expect(await d.store.sweep.clockWentBack({ known: false })).toBe(true)
@@ -373,7 +373,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
 })
 
 describe.each(SHARED)('plain SQL under a clock that jumps ahead and back ($name)', (place) => {
-  test('a lease that began before and was renewed ahead ends after its own length', async () => {
+  test('a lease that began before and was renewed during the jump ends after its own duration', async () => {
     let url = ''
     const where = {
       ...place,

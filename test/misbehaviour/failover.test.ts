@@ -1,6 +1,6 @@
 /**
- * A database that forgets: after a failover to a server that lags behind, rows are as they were before outcomes that it had
- * acknowledged. What those rows say is leased to a worker that has long gone on must not stay leased.
+ * A database that loses commits: after a failover to a replica that lags behind, rows are in an earlier state than the
+ * outcomes it acknowledged. Rows leased to a worker that has finished them must not stay leased.
  */
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ const TABLES = [
   'workflow_net',
 ]
 
-/** What the tables hold now, to be put back behind the engine's back, with every connection cut. */
+/** The current content of the tables, to be restored without the engine's knowledge, with every connection cut. */
 class Backup {
   readonly #client: pg.Client
 
@@ -66,7 +66,7 @@ class Backup {
 }
 
 onBothStores('a started run that its worker no longer holds', (stage) => {
-  it('is lost, which costs an attempt', async () => {
+  it('counts as lost, which costs an attempt', async () => {
     const serving = await stage.serve({ engine: { heartbeatMs: 100 } })
     const { engine, store } = serving
     const neighbour = await Neighbour.of(serving)
@@ -93,7 +93,7 @@ onBothStores('a started run that its worker no longer holds', (stage) => {
 })
 
 describe.skipIf(postgresUrl() === null)('a failover that loses acknowledged outcomes (postgres)', () => {
-  it('leaves nothing leased to workers that have gone on', async () => {
+  it('leaves nothing leased to workers that have finished it', async () => {
     const database = await freshDatabase()
     const serving = await serveOn(database.url, { engine: { heartbeatMs: 100, pollMs: 100 } })
     const backup = await Backup.of(database.url)
@@ -120,7 +120,7 @@ describe.skipIf(postgresUrl() === null)('a failover that loses acknowledged outc
       expect((await store.read.run(bare?.id ?? ''))?.status).toBe('succeeded')
       await backup.restore()
 
-      // All of it is done again, and recorded once.
+      // All of it is executed again, and recorded once.
       const done = new Set<string>()
       const ended = async (): Promise<boolean> => {
         for (const delivery of await hand.claim(10).catch(() => [])) {

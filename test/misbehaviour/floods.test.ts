@@ -1,4 +1,7 @@
-/** Many requests that wait: they cost the store no more than the work that arrives, and a caller has a bounded number. */
+/**
+ * Many waiting requests: they cost the store no more than the work that arrives, and their number per caller is
+ * limited.
+ */
 import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import { LongPolls } from '../../src/http/long-polls.ts'
@@ -10,7 +13,7 @@ const POLLS = 300
 const ENQUEUED = 20
 
 onBothStores('floods of waiting requests', (stage) => {
-  describe('fetches with different filters that all want the same queue', () => {
+  describe('fetches with different filters that all take from the same queue', () => {
     test('cost about one claim per job, not one per waiting fetch', async () => {
       const s = await serveAlone(stage)
       const stop = new AbortController()
@@ -21,7 +24,7 @@ onBothStores('floods of waiting requests', (stage) => {
       const ids = await enqueue(s)
       await until(async () => (await states(s, ids)).every((state) => state === 'active'), Boolean, 60_000)
       expect(await states(s, ids)).toEqual(ids.map(() => 'active'))
-      // There were more than 12,000. Now: an enqueue and a claim for each, and a few looks at all without a cause.
+      // There were more than 12,000. Now: an enqueue and a claim for each, and a few checks of all without a cause.
       expect(transact.mock.calls.length).toBeLessThan(2 * ENQUEUED + 4 * POLLS)
       transact.mockRestore()
       stop.abort()
@@ -43,7 +46,7 @@ onBothStores('floods of waiting requests', (stage) => {
       await neighbour.expectUnaffected()
     }, 240_000)
 
-    test('each job goes to a fetch that wants it, whatever the others want', async () => {
+    test("each job goes to a fetch whose filter matches, whatever the others' filters are", async () => {
       const s = await serveAlone(stage)
       const types = Array.from({ length: 40 }, (_, i) => `t${i}`)
       const waiting = types.map((type, i) => {
@@ -68,7 +71,7 @@ onBothStores('floods of waiting requests', (stage) => {
     const { signal } = stop
     const open = (path: string) => fetch(s.server.url + path, { headers, signal })
     const paths = [`/v1/instances/${id}/events`, '/ojs/v1/events']
-    // Kept: fetch closes the connection of a reply that is garbage-collected, and its seat is free again.
+    // Kept: fetch closes the connection of a garbage-collected reply, which would free a place.
     const streams: Response[] = []
     for (let i = 0; i < STREAM_SEATS.perCaller; i++) streams.push(await open(paths[i % 2] as string))
     expect(streams.map(({ status }) => status)).toEqual(Array(STREAM_SEATS.perCaller).fill(200))
@@ -86,7 +89,7 @@ onBothStores('floods of waiting requests', (stage) => {
   }, 240_000)
 })
 
-test('a caller may have so many fetches waiting; one more is refused, another caller is not', async () => {
+test('a caller may have a limited number of waiting fetches; one more is refused, and another caller is not affected', async () => {
   const closing = new AbortController()
   const polls = new LongPolls(closing.signal)
   const wait = (subject: string) => {
@@ -121,7 +124,7 @@ function openPolls(s: Serving, signal: AbortSignal): readonly Promise<unknown>[]
   })
 }
 
-/** Every fetch looks once when it comes; then it waits. */
+/** Every fetch checks once when it arrives; then it waits. */
 async function allWait(transact: { readonly mock: { readonly calls: readonly unknown[] } }): Promise<void> {
   await until(
     async () => transact.mock.calls.length,

@@ -1,4 +1,4 @@
-/** A client that writes deep and huge JSON by plain SQL: refused, one statement at a time, and no other client notices. */
+/** A client that writes deep and huge JSON by plain SQL: each statement is refused, and no other client is affected. */
 import { expect, it } from 'vitest'
 import { Foreign } from '../inbox/foreign.ts'
 import { onBothStores } from '../server/serving.ts'

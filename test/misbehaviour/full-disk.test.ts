@@ -1,4 +1,7 @@
-/** A disk that is full: the server says that it is not ready, loses nothing, and goes on by itself when there is room again. */
+/**
+ * A full disk: the server reports that it is not ready, loses nothing, and continues by itself when there is space
+ * again.
+ */
 import { execFileSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +25,7 @@ async function closed(serving: Serving): Promise<void> {
 
 const calm = { 'x-ojs-tenant': 'calm' }
 
-/** Two steps of a tenant that has done nothing wrong. The first is held when the disk fills up. */
+/** Two steps of another tenant. The first is held when the disk fills up. */
 class Chain {
   readonly #serving: Serving
   readonly #id: string
@@ -56,7 +59,7 @@ class Chain {
     return (await this.#serving.get(`/ojs/v1/workflows/${this.#id}`, calm)).body.workflow
   }
 
-  /** How often each step has succeeded. */
+  /** Successes per step. */
   async ends(): Promise<readonly number[]> {
     const { steps } = await this.look()
     const histories = steps.map(({ job_id }: { job_id: string }) => this.#serving.store.read.runHistory(job_id))
@@ -87,18 +90,19 @@ async function survives(serving: Serving, disk: Disk): Promise<void> {
     )
     expect(reply).toMatchObject({ status: 503, body: { status: 'not_ready' } })
     expect(reply.body.reason).toMatch(/^the store takes no writes \((disk_full|io_error|commit_unknown)\)$/)
-    // It lives, and what it has can be read.
+    // The server is alive, and its data can be read.
     expect((await serving.get('/health')).status).toBe(200)
     expect((await serving.get(`/v1/runs/${kept}`)).status).toBe(200)
     expect(await chain.look()).toMatchObject({ state: 'running' })
-    // A small write may find room, wait for it, or be refused, to be sent again.
+    // A small write may find space, wait for it, or be refused and sent again.
     acking = chain.ack(held)
   } finally {
     await disk.empty()
   }
   expect(await until(ready, (status) => status === 200)).toBe(200)
   expect((await put('x'.repeat(100_000))).status).toBe(201)
-  // By itself: what was refused is recorded when it is sent again (409: it had been), and the rest follows.
+  // Without help: a refused report is recorded when it is sent again (409: it had been recorded), and the next steps
+  // follow.
   let acked = await acking
   if (acked === 503)
     acked = await until(
@@ -117,7 +121,7 @@ test('SQLite: files that cannot grow', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'petrel-full-'))
   const file = join(folder, 'petrel.db')
   const serving = await serveOn(`sqlite:${file}`)
-  // The size that any file of this process may have; root may raise it again, and so may we up to the hard limit.
+  // The maximal size of files of this process; root may raise it again, and so may others up to the hard limit.
   const limit = (bytes: string): void => {
     execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
   }
@@ -134,7 +138,7 @@ test('SQLite: files that cannot grow', async () => {
 }, 60_000)
 
 describe.skipIf(postgresUrl() === null)('Postgres', () => {
-  /** A real one of 4 MB where a disk can be mounted; else the error that the server gives on a full one. */
+  /** A real full disk of 4 MB where one can be mounted; otherwise the error that the server gives on a full one. */
   const disks: Record<string, (client: pg.Client) => Promise<Disk & { remove(): Promise<void> }>> = {
     mounted: async (client) => {
       const folder = mkdtempSync(join(tmpdir(), 'petrel-disk-'))
@@ -152,7 +156,7 @@ describe.skipIf(postgresUrl() === null)('Postgres', () => {
           try {
             writeFileSync(ballast, Buffer.alloc(4_000_000))
           } catch {
-            // as much as there is room for
+            // as long as there is space for
           }
         },
         empty: async () => rmSync(ballast, { force: true }),

@@ -1,6 +1,6 @@
 /**
- * A client of the database opens a transaction, locks single rows and does not end it. What needs those rows waits;
- * nothing else does, and once they are free every outcome is recorded exactly once.
+ * A client of the database opens a transaction, locks single rows and does not end it. Work that needs those rows
+ * waits; everything else continues, and once they are free every outcome is recorded exactly once.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -55,7 +55,7 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
       const neighbour = await Neighbour.of(serving)
       await neighbour.calm(5)
 
-      // Held by a worker of this process, a worker over HTTP, in a workflow, under a limit, and by nobody.
+      // Held by a worker of this process, held over HTTP, in a workflow, under a limit, and not held.
       const hand = await Hand.open(engine, { types: ['held.session'] })
       await engine.enqueue([{ type: 'held.session', payload: null, queue: 'session' }])
       const [inProcess] = await hand.claim(1)
@@ -86,7 +86,7 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
         const answered = hand.report(inProcess, false)
         // More of them than there are connections.
         for (let i = 0; i < 8; i++) cancels.push(serving.ask('DELETE', `/ojs/v1/jobs/${cancelled}`))
-        // Whoever reports over HTTP is asked to send it again after a while, and does.
+        // Workers over HTTP are asked to send the report again after a while, and do.
         for (const [queue, held] of [
           ['http', http],
           ['chain', step],
@@ -100,9 +100,9 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
           acks.push(acked)
           void acked.then(() => ended++)
         }
-        // The worker of this process has room for other work at once.
+        // The worker of this process has capacity for other work at once.
         expect((await answered).status).toBe('waiting')
-        // Work comes in under the limit that is locked, and is not given out.
+        // Work arrives under the locked limit, and is not handed out.
         const behind = await job('held.behind', 'limited')
         const begun = performance.now()
         while (performance.now() - begun < HELD_MS) {
@@ -153,7 +153,7 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
     120_000 + 2 * HELD_MS,
   )
 
-  it('keeps an enqueue with a key that is being inserted from holding up the others', async () => {
+  it('does not let an enqueue with a key that is being inserted delay the others', async () => {
     const { engine } = serving
     await foreign.query('BEGIN')
     await foreign.query(

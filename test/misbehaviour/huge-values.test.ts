@@ -1,4 +1,7 @@
-/** Large values in the store: lists and views show their size instead, and many requests at once do not use up the memory. */
+/**
+ * Large values in the store: lists and views show their size instead, and many simultaneous requests do not use up the
+ * memory.
+ */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +16,7 @@ const RESULTS = 12
 const REQUESTS = process.env['PETREL_TEST_FULL'] === '1' ? 240 : 24
 
 onBothStores('values of a megabyte', (stage) => {
-  test('are left out of views and lists beyond a megabyte in all, with their size and where to read them', async () => {
+  test('are left out of views and lists beyond a total of one megabyte, with their size and where to read them', async () => {
     const s = await stage.serve()
     const id = await workflowOfResults(s)
     const view = await s.get(`/v1/instances/${id}`)
@@ -48,7 +51,7 @@ onBothStores('values of a megabyte', (stage) => {
     const { $omitted } = body.runs.at(-1).payload
     expect($omitted).toMatchObject({ href: `/v1/runs/${body.runs.at(-1).id}` })
     expect((await s.get($omitted.href)).body.run.payload.text).toHaveLength(900_000)
-    // Few enough of them are shown whole.
+    // A small number of them is shown completely.
     expect((await s.get('/v1/runs?type=huge.run.v1&limit=1')).body.runs[0].payload.text).toHaveLength(900_000)
   }, 120_000)
 
@@ -69,7 +72,7 @@ onBothStores('values of a megabyte', (stage) => {
     const last = list.body.gates.at(-1)
     expect(last.args).toEqual({ $omitted: { bytes: expect.any(Number), href: `/v1/gates/${last.id}` } })
     expect((await s.get(last.args.$omitted.href)).body.gate.args.text).toHaveLength(900_000)
-    // One alone is shown whole.
+    // One alone is shown completely.
     expect((await s.get('/v1/gates?limit=1')).body.gates[0].args.text).toHaveLength(900_000)
 
     const view = await s.get(`/v1/instances/${id}`)
@@ -79,10 +82,10 @@ onBothStores('values of a megabyte', (stage) => {
   }, 120_000)
 })
 
-onBothStores('lists of what comes by the clock', (stage) => {
+onBothStores('lists of scheduled work', (stage) => {
   const text = 'x'.repeat(900_000)
 
-  test('leave out payloads of schedules beyond a megabyte in all', async () => {
+  test('leave out payloads of schedules beyond a total of one megabyte', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     for (let i = 0; i < 6; i++) {
       const given = { type: 'huge.schedule.v1', schedule: '0 0 1 1 *', payload: { text } }
@@ -112,14 +115,14 @@ onBothStores('lists of what comes by the clock', (stage) => {
       const last = list.body[name].at(-1)
       expect(last).toMatchObject({ name: 'huge-5', type: 'huge', options: { queue: 'huge' } })
       expect((await s.get(last.args.$omitted.href)).body.cron.args[0]).toHaveLength(900_000)
-      // On a page of its own it is whole.
+      // Alone on a page it is complete.
       expect((await s.get(`${path}?per_page=1&page=6`)).body[name][0].args[0]).toHaveLength(900_000)
     }
   }, 60_000)
 })
 
 onBothStores('sagas with long requests', (stage) => {
-  test('are listed without them beyond a megabyte in all', async () => {
+  test('are listed without them beyond a total of one megabyte', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const file = `apiVersion: petrel.dev/v1
 kind: Saga
@@ -144,8 +147,8 @@ spec:
   }, 60_000)
 })
 
-onBothStores('sagas with long answers', (stage) => {
-  test('are shown with what their steps sent and got up to a megabyte in all', async () => {
+onBothStores('sagas with long replies', (stage) => {
+  test('are shown with what their steps sent and received up to a total of one megabyte', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const petrel = petrelOn(s.engine)
     await petrel.saga()
@@ -183,7 +186,7 @@ onBothStores('sagas with long answers', (stage) => {
 })
 
 onBothStores('events with long results', (stage) => {
-  test('are a shorter poll, which continues where it ended, and leave data out of a page by number', async () => {
+  test('shorten a poll, which continues where it ended, and are left out of a page by number', async () => {
     const s = await stage.serve()
     for (let i = 0; i < 12; i++) {
       await s.post('/ojs/v1/jobs', { type: 'huge', args: [i], options: { queue: 'told' } })
@@ -210,7 +213,7 @@ onBothStores('events with long results', (stage) => {
     expect(second.body.pagination).toMatchObject({ total: 12, has_more: true })
   }, 60_000)
 
-  test('of one run are a page of its history, with data up to a megabyte in all', async () => {
+  test('of one run are pages of its history, with data up to a total of one megabyte', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const { id } = (await s.post('/v1/runs', { type: 'huge.history.v1', payload: {}, max_attempts: 20 })).body.run
     for (let i = 0; i < 12; i++) {
@@ -226,7 +229,7 @@ onBothStores('events with long results', (stage) => {
     expect(long).toHaveLength(12)
     expect(long[0].data.error.details.text).toHaveLength(200_000)
     expect(long.at(-1).data.$omitted.bytes).toBeGreaterThan(200_000)
-    // On pages of a few all are whole.
+    // On pages of a few all are complete.
     const paged: any[] = []
     for (let after: number | null = 0; after !== null; ) {
       const page: Reply = await s.get(`/v1/runs/${id}/events?limit=5&after=${after}`)
@@ -241,7 +244,7 @@ onBothStores('events with long results', (stage) => {
 })
 
 onBothStores('jobs with long failures', (stage) => {
-  test('are shown and listed with a megabyte of them in all, and of the others their code and message', async () => {
+  test('are shown and listed with one megabyte of them in total, and of the others their code and message', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const retry = { max_attempts: 20 }
     const made = await s.post('/ojs/v1/jobs', { type: 'huge.failing', args: [], options: { queue: 'failing', retry } })
@@ -281,7 +284,7 @@ onBothStores('jobs with long failures', (stage) => {
 onBothStores('workers that ask for many runs', (stage) => {
   const text = 'x'.repeat(900_000)
   const RUNS = 20
-  /** Eight megabytes, and what says whose they are. */
+  /** Eight megabytes, and a field that names the owner. */
   const MOST = 8 * MB + 100_000
 
   async function submit(s: Client, type: string): Promise<readonly string[]> {
@@ -290,7 +293,7 @@ onBothStores('workers that ask for many runs', (stage) => {
     return ids
   }
 
-  test('get as many at a time as fit in eight megabytes, and the next ask gets the others, in their order', async () => {
+  test('get as many at a time as fit in eight megabytes, and the next request gets the others, in their order', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const ids = await submit(s, 'huge.claim.v1')
     const got: any[] = []
@@ -309,7 +312,7 @@ onBothStores('workers that ask for many runs', (stage) => {
     expect(events.map(({ type }: any) => type)).toEqual(['created', 'leased', 'started'])
   }, 60_000)
 
-  test('that ask together get different ones, none of them nothing while there are more', async () => {
+  test('that ask at the same time get different ones, and none gets nothing while there are more', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const ids = await submit(s, 'huge.together.v1')
     const replies = await Promise.all(
@@ -339,7 +342,7 @@ onBothStores('workers that ask for many runs', (stage) => {
     expect(queues.flat()).toEqual(['narrow', ...Array(RUNS).fill('wide')])
   }, 60_000)
 
-  test('get separately stored arguments whole, and no more than fit', async () => {
+  test('get separately stored arguments complete, and no more than fit', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const body = run('huge.shared.v1', { args: { n: '{{ item }}' } })
     const items = JSON.stringify(Array.from({ length: RUNS }, (_, i) => i))
@@ -358,7 +361,7 @@ onBothStores('workers that ask for many runs', (stage) => {
     )
   }, 60_000)
 
-  test('get back what results of steps before make too long, and it has not been tried', async () => {
+  test('return a run whose earlier results make it too long, without counting an attempt', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const items = Array.from({ length: RUNS }, (_, i) => ({ type: 'after', args: [i], options: { queue: 'after' } }))
     const steps = [
@@ -389,7 +392,7 @@ onBothStores('workers that ask for many runs', (stage) => {
 describe('a server with large values', () => {
   const sh = shell()
 
-  test('many requests at once for the results of an instance do not use up the memory of a server', async () => {
+  test('many simultaneous requests for the results of an instance do not use up the memory of a server', async () => {
     const store = ['--store', 'sqlite:huge.db']
     const keyOf = async (subject: string): Promise<Record<string, string>> => {
       const made = await sh.petrel('keys', 'add', '--subject', subject, '--scope', 'admin', ...store, '--json')
@@ -414,7 +417,7 @@ describe('a server with large values', () => {
     })
     await neighbour.expectUnaffected()
     expect(most).toBeGreaterThan(0)
-    // One request alone took 1,205 MB, and 24 of them the process.
+    // One request alone took 1,205 MB, and 24 of them killed the process.
     expect(most).toBeLessThan(900)
     running.child.kill()
     await running.ended

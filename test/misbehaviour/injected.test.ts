@@ -15,7 +15,7 @@ import { Injector } from './injector.ts'
 import { Neighbour } from './neighbour.ts'
 
 const LASTING = { sessionTtlMs: 1e9, heartbeatMs: 3_600_000, pollMs: 60_000 }
-/** Nothing falls due by itself: the engine that prepares would handle it. */
+/** Nothing becomes due by itself: the engine that prepares the data would handle it. */
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
@@ -26,7 +26,7 @@ for (const place of PLACES) {
     let engine: Engine
 
     beforeEach(async () => {
-      // Prepares, and looks; what is tested works through the injector.
+      // Prepares and reads; the tested engine works through the injector.
       d = await Drive.open(place, LASTING)
       inject = new Injector()
       engine = await Engine.open({ store: inject.wrap(d.store), sweep: false, random: () => 0.5, ...LASTING })
@@ -59,7 +59,7 @@ for (const place of PLACES) {
       })
     const at = async (offsetMs: number): Promise<void> => {
       await d.store.moveClock(offsetMs)
-      // By its next commit the engine knows the time.
+      // The engine learns the time with its next commit.
       await engine.enqueue([{ type: 'other', queue: 'other', payload: null }])
     }
     const fetch = (limit: number, leaseMs: (row: RunRow) => number = () => 60_000) => {
@@ -82,7 +82,7 @@ for (const place of PLACES) {
       expect(JSON.parse(found.find(({ id }) => id === offender.runId)?.error as string).code).toBe('unstorable')
     })
 
-    it('in the settle of one outcome whatever it is: its caller alone gets the error, and the next settles work', async () => {
+    it('in the settle of any outcome: only its caller gets the error, and the next settle works', async () => {
       const ids = await enqueue(50)
       const worker = await session()
       const held = await worker.claim(50)
@@ -98,7 +98,7 @@ for (const place of PLACES) {
       expect(await succeed(worker, late)).toMatchObject({ status: 'recorded' })
     })
 
-    it('in one call among many that enqueue and start: that call is refused, the others are stored', async () => {
+    it('in one of many calls that enqueue and start: that call is refused, the others are stored', async () => {
       const poison = 'ffffffff-0000-7000-8000-000000000001'
       inject.poisoned.add(poison)
       const calls = Array.from({ length: 40 }, (_, i) =>
@@ -126,7 +126,7 @@ for (const place of PLACES) {
       expect(engine.faults.counts().get('undeliverable')).toBe(1)
     })
 
-    it('in one report among many of a batch: it is answered as refused, the others are recorded', async () => {
+    it('in one of many reports of a batch: it is refused, the others are recorded', async () => {
       const ids = await enqueue(10)
       await fetch(10)
       inject.poisoned.add(ids[4] as string)
@@ -150,7 +150,7 @@ for (const place of PLACES) {
       expect(inject.calledTimes('sweep.expiredLeases') - before).toBeLessThan(3)
     })
 
-    it('in one completion among many: it is refused, the others are recorded', async () => {
+    it('in one of many completions: it is refused, the others are recorded', async () => {
       const ids = await enqueue(10)
       const worker = await session()
       for (const delivery of await worker.claim(10)) {
@@ -163,7 +163,7 @@ for (const place of PLACES) {
       expect(ended.map(({ status }) => status)).toEqual(ids.map((_, i) => (i === 7 ? 'rejected' : 'fulfilled')))
     })
 
-    /** One finding of each kind, twice: the first of each is poisoned. */
+    /** Two findings of each kind: the first of each is poisoned. */
     async function findings(): Promise<{ readonly poisoned: string[]; look(): Promise<Record<string, string[]>> }> {
       const leases = await enqueue(2)
       await fetch(2, () => MINUTE)
@@ -204,7 +204,7 @@ for (const place of PLACES) {
       crons: ['due', 'fired'],
     }
 
-    it('in one finding of each kind of sweep: the others are handled, and the one when it can be', async () => {
+    it('in one finding of each kind of sweep: the others are handled, and that one as soon as possible', async () => {
       const { poisoned, look } = await findings()
       for (const id of poisoned) inject.poisoned.add(id)
       await at(HOUR)
@@ -212,11 +212,11 @@ for (const place of PLACES) {
       expect(await look()).toEqual(AS_BEFORE)
       const codes = ['sweep_expired_lease', 'sweep_overdue_run', 'sweep_deadline', 'sweep_gate', 'sweep_cron']
       expect(codes.map((code) => engine.faults.standing().get(code))).toEqual(codes.map(() => 1))
-      // They rest: another pass does not try them.
+      // They are suspended: another pass does not try them.
       const { decisions } = inject
       await engine.sweep()
       expect(inject.decisions - decisions).toBeLessThan(2)
-      // A restart brings nothing back: each is tried once more, and the others were done.
+      // A restart does not reintroduce the fault: each is tried again, and the others were done.
       const second = await Engine.open({ store: inject.wrap(d.store), sweep: false, ...LASTING })
       await second.sweep()
       await second.close()
@@ -232,7 +232,7 @@ for (const place of PLACES) {
     it.for([
       ['sweep.lostRuns', 'sweep.overdueRuns', 'sweep.overdueGates'],
       ['sweep.expiredLeases', 'sweep.overdueInstances', 'sweep.dueSchedules'],
-    ])('in %j, which look for findings: the other kinds of sweep continue', async (broken) => {
+    ])('in %j, which search for findings: the other kinds of sweep continue', async (broken) => {
       const { look } = await findings()
       for (const operation of broken) inject.broken.add(operation)
       await at(HOUR)
@@ -252,7 +252,7 @@ for (const place of PLACES) {
       expect(engine.faults.counts().get('sweep_failed')).toBe(broken.length)
     })
 
-    it('in 510 findings at the front of a look: the 511th is handled', async () => {
+    it('in the first 510 findings of a search: the 511th is handled', async () => {
       const poisoned = await enqueue(510, { expiresInMs: MINUTE })
       const [sound] = await enqueue(1, { expiresInMs: 2 * MINUTE })
       for (const id of poisoned) inject.poisoned.add(id)
@@ -263,7 +263,7 @@ for (const place of PLACES) {
       expect(engine.faults.standing().get('sweep_overdue_run')).toBe(510)
     })
 
-    it('in one instance that is to leave the queue: those behind it leave it', async () => {
+    it('in one instance that should leave the queue: those behind it leave it', async () => {
       const limited = net([node('a')])
       const ids = []
       for (let i = 0; i < 3; i++) ids.push(await d.start({ net: limited, slots: 1 }))
@@ -277,7 +277,7 @@ for (const place of PLACES) {
       await expect.poll(() => d.state(third), { timeout: 10_000 }).toBe('running')
     })
 
-    it('in settles, sweeps and looks, again and again: a neighbour is unaffected', async () => {
+    it('repeatedly in settles, sweeps and searches: a neighbour is unaffected', async () => {
       const sweeping = await Engine.open({ store: inject.wrap(d.store) })
       const server = await startServer({ version: '1.2.3', port: 0, engine: sweeping })
       const neighbour = await Neighbour.of(server.url)

@@ -1,6 +1,6 @@
 /**
- * A store that throws where a test wants it to: in any transaction that would write one of the poisoned rows, and in the
- * operations named as broken. It throws plain errors, as a fault in the engine's own code would.
+ * A store that throws on request: in any transaction that would write one of the poisoned rows, and in the operations
+ * named as broken. It throws plain errors, as a bug in the engine's own code would.
  */
 import type { Delta } from '../../src/model/transaction.ts'
 import type { Store, Transaction } from '../../src/store/store.ts'

@@ -1,6 +1,6 @@
 /**
- * Definitions as large as a client may send them. Reading them takes a time that grows with their size, not with its
- * square, and a server reads them beside its event loop: what else it does goes on.
+ * Definitions of the maximal size. The time to read one grows with its size, not with its square, and a server reads
+ * them in a separate thread, so that its other work continues.
  */
 import { describe, expect, test } from 'vitest'
 import { DefinitionError } from '../../src/notations/source/mistakes.ts'
@@ -29,7 +29,7 @@ describe('a large file', () => {
     ['very many anchors', anchors(), 'more than 5,000 anchors and aliases'],
     ['brackets without end', `a: ${'['.repeat(50_000)}`, 'the file is nested too deeply'],
     ['levels without end', lines(3_000, (i) => `${' '.repeat(i)}a:`), 'the file is nested too deeply'],
-  ])('that is made of %s is refused', (_, text, message) => {
+  ])('that consists of %s is refused', (_, text, message) => {
     expect(problems(text)[0]).toContain(message)
   })
 
@@ -65,7 +65,7 @@ describe('deploying large files to a server', () => {
       silences.push(silence)
     }, 3)
     await neighbour.expectUnaffected()
-    // Read in place, the server was silent for as long as the longest of them took.
+    // Read in the main thread, the longest of them blocked the server completely.
     expect(Math.max(...silences)).toBeLessThan(Math.max(...took) / 2 + 500)
     running.child.kill()
     await running.ended
@@ -93,7 +93,7 @@ function deploy(url: string, text: string): ReturnType<typeof request> {
   return request(`${url}/v1/definitions`, 'POST', { headers, body: text })
 }
 
-/** With the longest time that the server left a small question without an answer meanwhile. */
+/** With the longest time for which the server left a small request unanswered meanwhile. */
 async function silenceDuring<T>(url: string, work: Promise<T>): Promise<readonly [T, number]> {
   let longest = 0
   let going = true

@@ -1,4 +1,4 @@
-/** The neighbour itself: content in calm times, and not content when it is kept waiting. */
+/** The neighbour itself: it passes in calm times, and fails when it is kept waiting. */
 import { expect, it } from 'vitest'
 import { onBothStores } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
@@ -6,7 +6,7 @@ import { Neighbour } from './neighbour.ts'
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 onBothStores('a well-behaved neighbour', (stage) => {
-  it('is unaffected where nothing misbehaves', async () => {
+  it('is unaffected if nothing misbehaves', async () => {
     const neighbour = await Neighbour.of(await stage.serve())
     await neighbour.calm(4)
     await neighbour.beside(async () => {}, 3)

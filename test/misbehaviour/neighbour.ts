@@ -1,19 +1,19 @@
 /**
  * A well-behaved tenant. It uses a running server over HTTP while something else misbehaves, and asserts that it is not
- * affected: every result is right, every step ran exactly once, and it waited no longer than in calm times.
+ * affected: every result is correct, every step ran exactly once, and it waited no longer than in calm times.
  *
  *   const neighbour = await Neighbour.of(serving)      or any server's address
  *   await neighbour.calm()                             the baseline, before the misbehaviour
- *   await neighbour.beside(async () => { … })          goes round until the misbehaviour has ended
+ *   await neighbour.beside(async () => { … })          repeats rounds until the misbehaviour has ended
  *   await neighbour.expectUnaffected()
  *
- * One round is three things that depend on different parts of the engine:
+ * One round consists of three things that depend on different parts of the engine:
  *   chain   three steps, each given the result of the one before: enqueue, claim, settle
  *   delay   a job that is due in a moment: how late it is fetched
  *   lease   a job whose first worker never reports: how late its lease is taken back
- * Between calm() and beside() it does nothing: what affects everybody for a moment, such as a failover, is for then.
- * The neighbour shares the store and the process with everyone else, so its bounds are generous; the faults this suite
- * guards against took many seconds, or lasted until a restart.
+ * Between calm() and beside() it does nothing: use that time for faults that briefly affect everybody, such as a
+ * failover. The neighbour shares the store and the process with all others, so its bounds are generous; the faults this
+ * suite guards against took many seconds, or lasted until a restart.
  */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
@@ -35,11 +35,14 @@ type Job = {
 
 export interface NeighbourOptions {
   readonly tenant?: string
-  /** Sent with every request: an API key of the tenant, where the server wants one. */
+  /** Sent with every request: an API key of the tenant, if the server requires one. */
   readonly headers?: Record<string, string>
   /** How much longer than in calm times a single wait may take. */
   readonly slackMs?: number
-  /** A clock that jumps ahead ends every lease: what it refuses then is fetched and done again, and recorded once. */
+  /**
+   * A clock that jumps ahead ends every lease: a refused report then means that the job is fetched and done again, and
+   * recorded once.
+   */
   readonly leasesEnd?: boolean
 }
 
@@ -69,7 +72,7 @@ export class Neighbour {
     return new Neighbour(typeof server === 'string' ? client(server) : server, options)
   }
 
-  /** Rounds in calm times: what later ones are compared with. */
+  /** Rounds in calm times, the baseline for later ones. */
   async calm(rounds = 10): Promise<void> {
     await this.#atWork(async () => {
       // The first ones compile the code and fill the caches.
@@ -78,7 +81,7 @@ export class Neighbour {
     })
   }
 
-  /** Goes round while `misbehave` runs, and at least `rounds` times. */
+  /** Repeats rounds while `misbehave` runs, and at least `rounds` times. */
   async beside<T>(misbehave: () => Promise<T>, rounds = 5): Promise<T> {
     let going = true
     const misbehaving = misbehave().finally(() => {
@@ -104,7 +107,7 @@ export class Neighbour {
     }
   }
 
-  /** With its worker at work, which the last job ends: a fetch that is cut off instead may take work with it. */
+  /** With its worker running, which the last job ends: an interrupted fetch could lose its jobs. */
   async #atWork(rounds: () => Promise<void>): Promise<void> {
     this.#working = this.#work()
     this.#working.catch(() => {})
@@ -147,7 +150,7 @@ export class Neighbour {
   async #delay(round: string): Promise<number> {
     const fetched = new Promise<number>((resolve) => this.#delays.set(round, resolve))
     const options = { queue: this.#queue, scheduled_at: `+PT${DELAY_MS / 1000}S` }
-    // Due this long after the server took it, which is after we began to ask.
+    // Due this long after the server received it, which is after the request was sent.
     const dueAt = performance.now() + DELAY_MS
     await this.#ask('POST', '/ojs/v1/jobs', { type: 'neighbour.delay', args: [round], options })
     return Math.max((await fetched) - dueAt, 0)
@@ -190,7 +193,7 @@ export class Neighbour {
     const { id, attempt } = job
     const report = { job_id: id, worker_id: this.#queue, attempt, result }
     const reply = await this.#send('POST', '/ojs/v1/workers/ack', report)
-    // On a busy machine its second lease, as short as the first, may have run out as well: then it is fetched again.
+    // On a busy machine its second lease, as short as the first, may have expired as well: then it is fetched again.
     if ((job.type === 'neighbour.lease' || this.#leasesEnd) && reply.status === 409) return
     expect(reply.status, `the neighbour's ack: ${reply.text}`).toBeLessThan(300)
     const key = `${job.type} ${round} ${step ?? ''}`

@@ -1,7 +1,7 @@
 /**
- * Values nested 6,500 levels deep that are in the database already: written before the triggers refused them, or past
- * them. `JSON.stringify` overflows the stack on each. Whatever meets one leaves it out and says so; nothing else stops,
- * and a restart does not bring the fault back. Postgres only: SQLite refuses such text as JSON.
+ * Values nested 6,500 levels deep that are already in the database: written before the triggers refused them, or
+ * bypassing them. `JSON.stringify` overflows the stack on each. Every reader leaves such a value out and reports it;
+ * nothing else stops, and a restart does not bring the fault back. Postgres only: SQLite refuses such text as JSON.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     await store.close()
   }
 
-  /** As it would be there if no trigger had looked at it. */
+  /** The state as if no trigger had checked it. */
   async function pastTriggers(text: string, ...values: unknown[]): Promise<void> {
     await client.query('SET session_replication_role = replica')
     await client.query(text, values)
@@ -98,11 +98,11 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     expect((await shown(inbox[0] as string)).status).toBe('failed')
   })
 
-  it('the payload and the result of rows in lists: the others are shown, and these with what can be', async () => {
+  it('the payload and the result of rows in lists: the others are shown, and these without them', async () => {
     const ids = await enqueue('listed', 4)
     await setDeep(ids[0] as string, 'payload')
     const { body, status } = await serving.get('/v1/runs?queue=listed')
-    // Only runs of the inbox are listed there; those by OJS are among the jobs.
+    // Only inbox runs are listed there; those by OJS are listed as jobs.
     expect([status, Array.isArray(body.runs)]).toEqual([200, true])
     const jobs = await serving.get('/ojs/v1/admin/jobs?queue=listed')
     expect(jobs.status, jobs.text.slice(0, 200)).toBe(200)
@@ -124,7 +124,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     expect(JSON.stringify(byId.get(made.body.id))).toContain('unreadable')
   })
 
-  it('a result: events and webhooks refer to it and continue, and the step that would be given it fails', async () => {
+  it('a result: events and webhooks refer to it and continue, and the step that would receive it fails', async () => {
     const hook = await serving.post('/ojs/v1/webhooks/subscriptions', {
       url: receiver.url('/deep'),
       events: ['job.completed'],
@@ -137,7 +137,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     const [first] = (await serving.get(`/ojs/v1/workflows/${id}`)).body.workflow.steps.map((step: any) => step.job_id)
     await succeedDeep(first)
     await settled(first)
-    // The second step would be given it.
+    // The second step would receive it.
     expect(await fetch('chained')).toEqual([])
     const ended = await until(
       async () => (await serving.get(`/ojs/v1/workflows/${id}`)).body.workflow,
@@ -179,7 +179,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     expect(stream.text).toContain('event: end')
   })
 
-  it('the error of a run whose lease runs out: it is taken back, and so are its neighbours', async () => {
+  it('the error of a run whose lease expires: it is taken back, and so are its neighbours', async () => {
     const body = { type: 'deep.lease', args: [], options: { queue: 'leased', retry: { max_attempts: 1 } } }
     const ids = []
     for (let i = 0; i < 3; i++) ids.push((await serving.post('/ojs/v1/jobs', body)).body.job.id as string)
@@ -206,7 +206,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     expect((await serving.get(`/v1/runs/${id}/events`)).status).toBe(200)
   })
 
-  it('in spite of all that, and after a restart, a well-behaved tenant is unaffected', async () => {
+  it('with all of these, and after a restart, a well-behaved tenant is unaffected', async () => {
     await stop(serving)
     serving = await serveOn(database.url)
     const neighbour = await Neighbour.of(serving)

@@ -1,4 +1,4 @@
-/** Times that no clock shows, written by plain SQL: they are refused, and rows that have one already stop no one else. */
+/** Times out of range, written by plain SQL: they are refused, and rows that already contain one affect no others. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const ODD = [
   '10000-01-01 00:00:00+00',
 ]
 
-describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () => {
+describe.skipIf(postgresUrl() === null)('times out of range by plain SQL (postgres)', () => {
   let place: Awaited<ReturnType<typeof freshDatabase>>
   let client: pg.Client
   let serving: Serving
@@ -35,7 +35,7 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
     await place.drop()
   })
 
-  /** As a row was written before the triggers knew better: they do not fire here. */
+  /** A row as written before the triggers checked this: they do not fire here. */
   const unchecked = async (sql: string, values: readonly unknown[]): Promise<void> => {
     await client.query('BEGIN')
     await client.query('SET LOCAL session_replication_role = replica')
@@ -66,12 +66,12 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
     await client.query(`UPDATE workflow.workflow_run SET status = 'cancelled' WHERE id = $1`, [id])
   })
 
-  test('a timeout that no interval holds is refused', async () => {
+  test('a timeout that no interval can represent is refused', async () => {
     const sql = `INSERT INTO workflow.workflow_run (type, payload, timeout_ms) VALUES ('odd.v1', '{}', 9223372036854775807)`
     await expect(client.query(sql)).rejects.toMatchObject({ code: '23514' })
   })
 
-  test('a schedule that has one already is disabled with a reason, and affects no neighbour', async () => {
+  test('a schedule that already has one is disabled with a reason, and affects no neighbour', async () => {
     const neighbour = await Neighbour.of(serving)
     await neighbour.calm(5)
     const id = randomUUID()
@@ -90,7 +90,7 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
     await serving.engine.inboxSchedules.remove(id)
   }, 60_000)
 
-  test('runs that have one already are claimed, expire or stay, and can be listed', async () => {
+  test('runs that already have one are claimed, expire or stay, and can be listed', async () => {
     const queue = 'old-times'
     const put = (column: string, time: string): Promise<void> =>
       unchecked(
@@ -102,7 +102,7 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
     const asked = { worker_id: 'w', queues: [queue], types: ['odd.v1'], limit: 50 }
     const claimed = await serving.post('/v1/runs/claim', asked)
     expect(claimed.status).toBe(200)
-    // Due long ago, or created whenever; not those due in a time that never comes or that expired long ago.
+    // Due long ago, or created at any time; not those due at infinity or expired long ago.
     expect(claimed.body.runs).toHaveLength(2 + ODD.length + 3)
     for (const path of ['/v1/runs?limit=100', '/ojs/v1/admin/jobs?limit=100', '/ojs/v1/queues', '/metrics']) {
       expect([path, (await serving.get(path)).status]).toEqual([path, 200])
@@ -110,8 +110,8 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
   })
 })
 
-onBothStores('something that stays due', (stage) => {
-  test('makes no engine look for it without pause, and hides nothing ahead of the clock', async () => {
+onBothStores('a row that stays due', (stage) => {
+  test('causes no engine to search without pause, and hides nothing that is due later', async () => {
     const store = await openStore(await stage.url())
     await store.migrate()
     const now = await store.now()

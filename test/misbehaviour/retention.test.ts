@@ -1,6 +1,6 @@
 /**
- * Ended work that cannot be deleted: a foreign table refers to it, a trigger refuses it, another transaction holds one of
- * its rows. It stays and is recorded; everything else that is old goes, and nobody is affected.
+ * Ended work that cannot be deleted: a foreign table refers to it, a trigger refuses it, another transaction holds one
+ * of its rows. It stays and is recorded; everything else that is old is deleted, and other work is not affected.
  */
 import pg from 'pg'
 import { expect, it } from 'vitest'
@@ -8,13 +8,13 @@ import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
-/** Long enough that nothing of the neighbour is pruned while it looks at it. */
+/** Long enough that nothing of the neighbour is pruned during the test. */
 const KEPT_MS = 60_000
 const OLD = 40
 
 onBothStores('ended work that cannot be deleted', (stage) => {
-  it('stays, and keeps nothing else from being deleted', async () => {
-    // Another engine than the one that prunes: retention comes once a minute, and first when an engine begins.
+  it('stays, and does not prevent other deletions', async () => {
+    // A different engine prunes: retention runs once a minute, and first when an engine starts.
     const before = await stage.serve()
     const jobs = await endedJobs(before)
     const chains = await endedChains(before)
@@ -44,7 +44,7 @@ onBothStores('ended work that cannot be deleted', (stage) => {
     } finally {
       await release()
     }
-    // When nothing is in the way any more, they go too.
+    // When the obstacle is gone, they are deleted too.
     const after = await stage.serve({ engine: { retention: { endedMs: KEPT_MS, eventsMs: null } } })
     const left = await until(
       () => present(after, chains),
@@ -86,7 +86,7 @@ async function present({ store }: Serving, ids: readonly string[]): Promise<stri
   return ids.filter((_, i) => found[i] !== null)
 }
 
-/** Returns what takes the hindrance away again. */
+/** Returns a function that removes the obstacle. */
 async function hinder(stage: Stage, run: string, chain: string, held: string): Promise<() => Promise<void>> {
   const url = await stage.url()
   if (stage.kind === 'sqlite') {

@@ -1,4 +1,7 @@
-/** Clients that open event streams and never read them: little is kept for each, then it is disconnected with a reason. */
+/**
+ * Clients that open event streams and never read them: little is buffered for each, then it is disconnected with a
+ * reason.
+ */
 import { createServer, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -20,7 +23,7 @@ afterEach(() => {
 })
 
 describe('the events of one instance, to a client that never reads', () => {
-  test('are read from the store only as far as the client takes them, and the stream ends', async () => {
+  test('are read from the store only as far as the client reads them, and the stream ends', async () => {
     let portions = 0
     const engine = endless(() => portions++)
     let response: ServerResponse | undefined
@@ -41,7 +44,7 @@ describe('the events of one instance, to a client that never reads', () => {
       })
     })
     await ended
-    // One portion has 500 kB; what the kernel takes for both sides is some megabytes.
+    // One batch has 500 kB; the kernel buffers some megabytes on both sides.
     expect(portions).toBeLessThan(40)
     await until(async () => response?.destroyed, Boolean)
     expect(response?.destroyed).toBe(true)
@@ -79,7 +82,7 @@ onBothStores('event streams that are never read', (stage) => {
   }, 180_000)
 })
 
-/** Asks for a stream and reads nothing of it. */
+/** Requests a stream and reads nothing of it. */
 function silent(port: number, path: string): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.pause()
@@ -94,7 +97,7 @@ async function streams(s: Serving): Promise<number> {
   return Number(/^petrel_event_streams\{kind="sse"\} (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-/** An instance that has as many events as anybody can read, a kilobyte each. */
+/** An instance with as many events as a stream can contain, a kilobyte each. */
 function endless(read: () => void): EngineApi {
   const instance = async () => ({ id: 'i', state: 'running', eventSeq: 1_000_000_000 })
   const instanceEvents = async ({ afterSeq }: { readonly afterSeq: number }): Promise<StoredEvent[]> => {

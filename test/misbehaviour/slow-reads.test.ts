@@ -1,4 +1,4 @@
-/** Callers who read much, beside what the engine does by the clock: no timer, beat, renewal or claim waits for a list. */
+/** Callers who read much, beside the engine's timed work: no timer, heartbeat, renewal or claim waits for a list. */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ const WORKER = {
   holds: 'session' as const,
 }
 
-/** What the engine cannot do without while callers read: sweeping, beats, renewals, looking at runs, claims. */
+/** The engine's essential work while callers read: sweeps, heartbeats, renewals, reads of runs, claims. */
 async function everythingElse(store: Store, engine: Engine): Promise<void> {
   const { sweep, read } = store
   await sweep.lostRuns({ limit: 10 })
@@ -64,7 +64,7 @@ describe.skipIf(postgresUrl() === null)('reads that take long (postgres)', () =>
     for (const one of undo.reverse()) await one()
   })
 
-  test('lists that wait for a lock keep no timer, beat, renewal or claim waiting', async () => {
+  test('lists that wait for a lock delay no timer, heartbeat, renewal or claim', async () => {
     const place = await freshDatabase()
     undo.push(() => place.drop())
     const store = await openStore(place.url)
@@ -91,7 +91,7 @@ describe.skipIf(postgresUrl() === null)('reads that take long (postgres)', () =>
     await Promise.all(lists)
   })
 
-  test('thirty clients whose lists do not come back affect no neighbour', async () => {
+  test('thirty clients whose lists do not return affect no neighbour', async () => {
     const place = await freshDatabase()
     undo.push(() => place.drop())
     const serving = await serveOn(place.url)
@@ -121,7 +121,7 @@ describe.skipIf(postgresUrl() === null)('reads that take long (postgres)', () =>
 })
 
 describe('reads that take long (sqlite)', () => {
-  test('leave the event loop to the engine, see what was committed before, and close with the store', async () => {
+  test('leave the event loop to the engine, see earlier commits, and close with the store', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'petrel-reads-'))
     const store = await openStore(`sqlite:${join(folder, 'petrel.db')}`)
     await store.migrate()
@@ -142,7 +142,7 @@ describe('reads that take long (sqlite)', () => {
       const reading = read().finally(() => {
         ended = true
       })
-      // What needs nothing from outside this thread is settled without a turn of the event loop.
+      // Work within this thread settles without a turn of the event loop.
       for (let turn = 0; turn < 100; turn++) await null
       expect([name, ended]).toEqual([name, false])
       expect([name, await reading]).toEqual([name, wanted[name as keyof typeof wanted]])
@@ -150,12 +150,12 @@ describe('reads that take long (sqlite)', () => {
     await expect(Promise.all(Array.from({ length: 20 }, reads.inbox))).resolves.toEqual(Array(20).fill(50))
     await engine.close()
     await store.close()
-    // Nothing is left of the write-ahead log: the last connection has gone.
+    // The write-ahead log is gone: the last connection has closed.
     expect(readdirSync(folder)).toEqual(['petrel.db'])
     rmSync(folder, { recursive: true })
   })
 
-  test('let the event loop turn between one answer and the next, however many come at once', async () => {
+  test('let the event loop turn between two replies, however many come at once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'petrel-reads-'))
     const store = await openStore(`sqlite:${join(folder, 'petrel.db')}`)
     await store.migrate()
@@ -176,7 +176,7 @@ describe('reads that take long (sqlite)', () => {
     setImmediate(turn)
     await Promise.all(Array.from({ length: 40 }, read))
     going = false
-    // Two threads: two answers may be worked on in one turn.
+    // Two threads: two replies may be processed in one turn.
     expect(turns).toBeGreaterThanOrEqual(20)
     await store.close()
     rmSync(folder, { recursive: true })

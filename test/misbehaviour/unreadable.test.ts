@@ -1,6 +1,6 @@
 /**
  * A row that throws while it is turned into a reply, an event or a delivery, on a running server: lists have an entry
- * that says so, streams and webhooks go past it, its neighbours in a fetch are delivered.
+ * that reports it, streams and webhooks skip it, and its neighbours in a fetch are delivered.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
@@ -11,7 +11,7 @@ import { Receiver } from '../server/ojs/receiver.ts'
 import { client, onBothStores, type Serving, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
-/** Stored text of one run or event that is not JSON: whatever reads it throws. */
+/** Stored text of one run or event that is not JSON: every reader of it throws. */
 const BROKEN = '{"half":'
 
 onBothStores('a row that cannot be read', (stage) => {
@@ -69,7 +69,7 @@ onBothStores('a row that cannot be read', (stage) => {
     expect([row?.status, JSON.parse(row?.error as string).code]).toEqual(['failed', 'unstorable'])
   })
 
-  it('is an event that reports it, in a poll, in a stream and in a webhook; those behind it come', async () => {
+  it('is an event that reports it, in a poll, in a stream and in a webhook; later events follow', async () => {
     const subscription = { url: receiver.url('/odd'), events: ['job.enqueued'], filter: {} }
     const hook = await serving.post('/ojs/v1/webhooks/subscriptions', subscription)
     expect(hook.status, hook.text).toBe(201)
@@ -90,7 +90,7 @@ onBothStores('a row that cannot be read', (stage) => {
       async () => receiver.heard,
       (all) => all.length >= 2,
     )
-    // A look before it was broken may have fanned it out as what it is.
+    // A read before it was broken may have published it normally.
     expect(heard.map(({ event }) => event.subject)).toEqual([ids[0], later])
     let text = ''
     const decoder = new TextDecoder()
@@ -102,7 +102,7 @@ onBothStores('a row that cannot be read', (stage) => {
     expect(text).toContain(`"subject":"${ids[0]}"`)
   })
 
-  it('and others like it affect no neighbour', async () => {
+  it('and several of them affect no neighbour', async () => {
     const neighbour = await Neighbour.of(serving)
     await neighbour.calm(4)
     await neighbour.beside(async () => {
@@ -119,7 +119,7 @@ onBothStores('a row that cannot be read', (stage) => {
   }, 60_000)
 })
 
-/** Gives out runs and events of these ids as if their text were not JSON; what is read for many runs throws. */
+/** Returns runs and events of these ids as if their text were not JSON; reads of many runs throw. */
 function breaking(inner: Store, ids: ReadonlySet<string | null>): Store {
   const spoil = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(spoil)

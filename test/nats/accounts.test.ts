@@ -1,4 +1,4 @@
-/** A NATS that asks who you are and lets nobody do more than docs/nats.md says, and streams that an operator made. */
+/** A NATS with authentication and only the permissions listed in docs/nats.md, and streams created by an operator. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
   })
 
   onBothStores('a saga', (stage) => {
-    it('runs with the permissions that docs/nats.md names', async () => {
+    it('runs with the permissions that docs/nats.md lists', async () => {
       const page = readFileSync(join(root, 'docs/nats.md'), 'utf8')
       for (const subject of [...ENGINE_PUBLISHES.slice(2), ...ENGINE_HEARS, ...SERVICE_PUBLISHES]) {
         expect(page).toContain(`\`${subject}\``)
@@ -82,7 +82,7 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
       }
     })
 
-    it('complains of what it is forbidden, and tries again with what it is refused', async () => {
+    it('reports forbidden operations, and retries refused ones', async () => {
       const complaints: string[] = []
       const complain = (_: object, message: string) => complaints.push(message)
       const logger = { debug: () => {}, info: () => {}, warn: complain, error: complain }
@@ -108,8 +108,8 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
     })
   })
 
-  onBothStores('a stream of the operator', (stage) => {
-    it('is used as it is', async () => {
+  onBothStores('a stream created by the operator', (stage) => {
+    it('is used without changes', async () => {
       const admin = await connect({ servers: nats.url, user: 'admin', pass: 'a' })
       const jsm = await jetstreamManager(admin)
       await jsm.streams.delete('PETREL_SAGA').catch(() => {})

@@ -1,4 +1,4 @@
-/** `--nats`: what the commands say, and what they run. */
+/** `--nats`: the output of the commands, and what they run. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -44,7 +44,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
     await nc.close()
   })
 
-  it('run carries a saga to its end', async () => {
+  it('run executes a saga to its end', async () => {
     const file = cli.write('pair.saga.yaml', PAIR)
     const url = natsUrl() as string
     const done = await cli.petrel('run', file, '--nats', url, '--input', '{"what":"cup"}', '--json')
@@ -74,7 +74,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
     expect((await server.ended).code).toBe(0)
   }, 60_000)
 
-  it('worker: sagas of a module are put into service and built there', async () => {
+  it('worker: sagas of a module are registered and built there', async () => {
     const module = cli.write(
       'sagas.mjs',
       `import { saga } from ${JSON.stringify(join(root, 'dist/index.js'))}
@@ -95,7 +95,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
     expect((await worker.ended).code).toBe(0)
   }, 60_000)
 
-  it('reports what is wrong, and when NATS is not reachable yet', async () => {
+  it('reports mistakes, and that NATS is not reachable yet', async () => {
     expect(await cli.petrel('server', '--port', '0', '--nats', 'http://x')).toMatchObject({
       code: 2,
       err: expect.stringContaining('no address of NATS'),

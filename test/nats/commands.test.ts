@@ -1,4 +1,4 @@
-/** Commands go out: with their headers, confirmed, again when they stay unanswered, whoever of several engines is left. */
+/** Outgoing commands: with their headers, confirmed, sent again when unanswered, by whichever engine is running. */
 import { describe, expect, it } from 'vitest'
 import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
@@ -10,7 +10,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
   onBothStores('relay', (stage) => {
     const road = onRoad(stage)
 
-    it('publishes a command under the ids of its step, and notes when', async () => {
+    it('publishes a command with the ids of its step, and records the time', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', { what: 'cup' }, { tenant: 'acme' })
@@ -65,7 +65,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       ])
     })
 
-    it('publishes what a process stored and never published', async () => {
+    it('publishes commands that another process stored and never published', async () => {
       const gone = await road.open({ transport: false })
       await deploy(gone.engine, PAIR)
       const ids = await begin(gone.petrel, 5)
@@ -77,14 +77,14 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(road.seen.map(({ instanceId }) => instanceId).sort()).toEqual([...ids].sort())
     })
 
-    it('publishes what a process took and never confirmed, once its hold has run out', async () => {
+    it('publishes commands that another process took and never confirmed, once its hold has expired', async () => {
       const { petrel, engine } = await road.open({ transport: false })
       await deploy(engine, PAIR.replace('deadline: 10m', 'deadline: 100h'))
       const ids = await begin(petrel)
       await until(async () => (await stored(engine, ids)) === 1)
       expect(await engine.commands.take({ limit: 10, holdMs: 600_000 })).toHaveLength(1)
       const other = await road.ready({ work: false })
-      // What nobody holds is published; so it has looked.
+      // A command without a holder is published; so it has checked.
       const [free] = await begin(petrel)
       await until(() => road.seen.length === 1)
       expect(road.seen.map(({ instanceId }) => instanceId)).toEqual([free])
@@ -94,7 +94,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
 
     it('sends an unanswered command again after its interval, under the same step id, and stops when it is answered', async () => {
       const { petrel, engine } = await road.ready()
-      // No test takes so long: only the clock that is moved makes it due.
+      // No test takes this long: only the clock that the test moves makes it due.
       await deploy(engine, PAIR.replace('deadline: 10m', 'deadline: 100h').replace('resend: 30s', 'resend: 1h'))
       const [id] = await begin(petrel)
       const confirmed = (step: number, publishes: number) =>
@@ -117,14 +117,14 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(road.seen.slice(3).map(({ subject }) => subject)).toEqual(['beta.v1.things.make', 'beta.v1.things.make'])
     })
 
-    it('publishes at once what was not answered when an engine starts and no other runs', async () => {
+    it('publishes unanswered commands at once when an engine starts and no other runs', async () => {
       const first = await road.ready()
       await deploy(first.engine, PAIR.replace('resend: 30s', 'resend: 10m'))
       const ids = await begin(first.petrel, 3)
       await until(async () => (await published(first.engine, ids)) === 3)
       await until(() => road.seen.length === 3)
       await first.close()
-      // One that was published before is no reason for another publication while this one runs.
+      // A command that was published before is not published again while this engine runs.
       const second = await road.ready()
       await until(() => road.seen.length === 6)
       expect(repeats(road.seen).sort()).toEqual(
@@ -140,7 +140,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(await publications(second.engine, ids)).toBe(6)
     })
 
-    it('also when another is listed as running, but does not answer: its machine is gone, and NATS has not noticed', async () => {
+    it('also when another is listed as running, but does not answer: its machine is gone, and NATS has not detected it', async () => {
       const first = await road.ready()
       await deploy(first.engine, PAIR.replace('resend: 30s', 'resend: 10m'))
       await begin(first.petrel)
@@ -153,7 +153,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(repeats(road.seen)).toEqual([road.seen[0]?.stepId])
     })
 
-    it('fails a step whose command no message can hold, and continues with the others', async () => {
+    it('fails a step whose command exceeds the size of a message, and continues with the others', async () => {
       road.answer = obliging
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
@@ -171,7 +171,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
   onBothStores('two engines', (stage) => {
     const road = onRoad(stage)
 
-    it('publish each command once, also when one of them starts in the middle', async () => {
+    it('publish each command once, even when one of them starts in the middle', async () => {
       const one = await road.ready()
       await deploy(one.engine, PAIR)
       const ids = await begin(one.petrel, 30)
@@ -184,7 +184,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(repeats(road.seen)).toEqual([])
     })
 
-    it('share the answers: each is recorded once, whichever engine gets it', async () => {
+    it('share the replies: each is recorded once, whichever engine receives it', async () => {
       road.answer = obliging
       const [one, two] = [await road.ready(), await road.ready()]
       await deploy(one.engine, PAIR)

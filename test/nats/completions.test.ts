@@ -1,4 +1,4 @@
-/** Completions come in: recorded once, or refused where an operator sees it; nobody else waits for the bad ones. */
+/** Incoming completions: recorded once, or rejected where an operator sees it; invalid ones delay no others. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
@@ -13,7 +13,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
   onBothStores('recorded', (stage) => {
     const road = onRoad(stage)
 
-    it('stores what the service answered, parsed', async () => {
+    it('stores the reply of the service, parsed', async () => {
       road.answer = ({ subject }) => ({
         success: true,
         result_json: subject.startsWith('alpha') ? '{"made": 7, "parts": [1, 2]}' : { as: 'an object' },
@@ -41,7 +41,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect((await engine.queries.sagas.steps(ids[0] as string))[0]).toMatchObject({ state: 'failed' })
     })
 
-    it('takes the outcomes of three kinds, and keeps the log of the step', async () => {
+    it('accepts the outcomes of three kinds, and stores the log of the step', async () => {
       const log = [
         { level: 'info', message: 'began' },
         { level: 'warn', message: 'thin', context: { mm: 2 } },
@@ -55,14 +55,14 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const ids = await begin(petrel)
-      // What completed with warnings is undone like anything that completed.
+      // A step that completed with warnings is undone like any other.
       await reaches(engine, ids, 'compensated')
       expect(road.seen.at(-1)).toMatchObject({ subject: 'alpha.v1.things.unmake', body: { made: 1 } })
       const notes = await notesOf(engine, ids[0] as string)
       expect(notes).toEqual([[{ outcome: 'completed_with_warnings' }, ...log], log])
     })
 
-    it('takes them from publishStepCompletion', async () => {
+    it('accepts them from publishStepCompletion', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const ids = await begin(petrel)
@@ -74,7 +74,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       await reaches(engine, ids, 'completed')
     })
 
-    it('takes ids in capitals, as some languages print them', async () => {
+    it('accepts ids in capitals, as some languages print them', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       await begin(petrel)
@@ -88,7 +88,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
   onBothStores('refused', (stage) => {
     const road = onRoad(stage)
 
-    it('records unreadable and misplaced answers, acknowledges them, and delays none', async () => {
+    it('records unreadable and misplaced replies, acknowledges them, and delays none', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const [mine, other] = await begin(petrel, 2)
@@ -132,7 +132,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       for (const one of expected) expect(rows).toContainEqual(expect.objectContaining(one))
       expect(rows.every(({ subject }) => subject === road.names.completed)).toBe(true)
       expect(rows.find(({ code }) => code === 'not_found')).toMatchObject({ instanceId: mine, stepId: unknown })
-      // Nothing of it has touched the step.
+      // The step is not affected.
       expect(await engine.queries.sagas.get(mine as string)).toMatchObject({
         state: 'in_progress',
         currentStepIndex: 0,
@@ -141,7 +141,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       await reaches(engine, [mine as string], 'completed')
     })
 
-    it('notes what is too large, with its beginning', async () => {
+    it('records a message that is too large, with its beginning', async () => {
       const { petrel, engine } = await road.ready({ maxBytes: 100_000 })
       await deploy(engine, PAIR)
       await begin(petrel)
@@ -157,7 +157,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       await road.settled()
     })
 
-    it('notes duplicates, records the first, and writes the history', async () => {
+    it('records duplicates and the first one, and writes the history', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)
@@ -178,7 +178,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect(road.seen).toHaveLength(2)
     })
 
-    it('notes an answer that comes after its deadline as late', async () => {
+    it('records a reply that comes after its deadline as late', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)
@@ -195,7 +195,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect((await engine.queries.sagas.get(id as string))?.state).toBe('failed')
     })
 
-    it('gives up an answer that stays too early, where an operator sees it', async () => {
+    it('gives up a reply that stays too early, where an operator sees it', async () => {
       const { petrel, engine } = await road.ready({ work: false })
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)
@@ -214,8 +214,8 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect(await refused(engine)).toMatchObject([{ code: 'early', stepId: run?.id, instanceId: id }])
     })
 
-    it('lets an answer that came too early come again', async () => {
-      // Nobody builds commands yet, so the run is not deferred.
+    it('lets a reply that came too early be redelivered', async () => {
+      // No process builds commands yet, so the run is not deferred.
       const { petrel, engine } = await road.ready({ work: false })
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)
@@ -243,7 +243,7 @@ async function eventsOf(engine: EngineApi, instanceId: string, type: string) {
   return events.filter((event) => event.type === type)
 }
 
-/** Of the events that ended runs, in their order. */
+/** Of the events that ended runs, in order. */
 async function notesOf(engine: EngineApi, instanceId: string): Promise<unknown[]> {
   const events = await engine.queries.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
   return events.flatMap(({ data }) => {

@@ -1,4 +1,4 @@
-/** Questions about sagas, and orders to them. */
+/** Requests about sagas: status, list, retry, cancel. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
@@ -80,7 +80,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect(road.seen.filter(({ subject }) => subject === 'alpha.v1.things.make')).toHaveLength(1)
     })
 
-    it('cancel sends nothing further, awaits what is in flight, and undoes it', async () => {
+    it('cancel sends nothing further, awaits steps in flight, and undoes them', async () => {
       road.answer = (command) => (command.subject === 'beta.v1.things.make' ? undefined : obliging(command))
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
@@ -94,7 +94,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect(road.seen.map(({ subject }) => subject).slice(2)).toEqual(['alpha.v1.things.unmake'])
     })
 
-    it('reports what is wrong with a request', async () => {
+    it('reports mistakes in a request', async () => {
       const { petrel, engine } = await road.ready({ control: 'all' })
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', {}, { tenant: 'acme' })
@@ -130,13 +130,13 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       road.nc.subscribe(inbox, { callback: () => void answers++ })
       for (let i = 0; i < 10; i++) road.nc.publish(road.names.control('list'), '{}', { reply: inbox })
       await until(() => answers >= 10)
-      // Whatever else one of them would have answered has been sent by then.
+      // A reply of the other one would have been sent by then.
       await Promise.all([one.close(), two.close()])
       await road.nc.flush()
       expect(answers).toBe(10)
     })
 
-    it('a definition of a tenant gives no orders in the name of the engine', async () => {
+    it('a definition of a tenant sends no commands in the name of the engine', async () => {
       const { petrel, engine } = await road.ready({ control: 'all' })
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', { what: 'cup' }, { tenant: 'victim' })
@@ -158,7 +158,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect(await engine.queries.sagas.get(id)).toMatchObject({ state: 'in_progress' })
     })
 
-    it('reaches the sagas of one tenant by its subject, and without one only those that have none', async () => {
+    it('reaches the sagas of a tenant by its subject, and without one only those that have none', async () => {
       const { petrel, engine } = await road.ready({ work: false })
       await deploy(engine, PAIR)
       const [free] = (await begin(petrel)) as [string]
@@ -182,7 +182,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect((await engine.queries.sagas.get(acme))?.state).toBe('compensated')
     })
 
-    it('answers nothing where it is configured not to', async () => {
+    it('answers nothing if it is configured not to', async () => {
       await road.ready({ control: 'none' })
       await expect(road.ask('list')).rejects.toThrow(/no responders/)
       await expect(road.ask('list', {}, 'acme')).rejects.toThrow(/no responders/)

@@ -1,4 +1,4 @@
-/** The helpers of domain services: an effect once, an answer until it has arrived. */
+/** The helpers for domain services: an effect happens once, and a reply is sent until it has arrived. */
 import { randomUUID } from 'node:crypto'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node'
@@ -36,7 +36,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     await nats.drop()
   })
 
-  it('sends the message of the protocol, and resolves when the stream has it', async () => {
+  it('sends the message of the protocol, and resolves when the stream has stored it', async () => {
     const messages = await keep(nc, 'workflow.v1.events.step-completed')
     const ids = step()
     await publishStepCompletion(nc, { ...ids, result: { party_id: 7 } })
@@ -59,7 +59,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     expect(await messages(1)).toHaveLength(1)
   })
 
-  it('continues over a restart of NATS', async () => {
+  it('continues across a restart of NATS', async () => {
     const messages = await keep(nc, 'workflow.v1.events.step-completed')
     await nats.kill()
     const published = Promise.all(Array.from({ length: 20 }, () => publishStepCompletion(nc, step())))
@@ -69,7 +69,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     expect(await messages(20)).toHaveLength(20)
   })
 
-  it('rejects when it was in vain for too long, was aborted, or can never succeed', async () => {
+  it('rejects after failing for too long, when aborted, or when it can never succeed', async () => {
     await expect(publishStepCompletion(nc, step(), { giveUpMs: 200 })).rejects.toThrow()
     const abort = new AbortController()
     const aborted = expect(publishStepCompletion(nc, step(), { signal: abort.signal })).rejects.toThrow()
@@ -80,12 +80,12 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
   })
 })
 
-/** A ledger on either database. */
+/** A ledger in either database. */
 interface Ledger {
   readonly keys: StepKeys<never>
-  /** A handler that writes one entry, then does `after`. */
+  /** A handler that writes one entry, then calls `after`. */
   post(after: () => unknown): StepHandler<never>
-  /** Of a command whose handler writes, then fails. */
+  /** Handles a command with a handler that writes, then fails. */
   entries(): Promise<string[]>
   storedKeys(): Promise<number>
   close(): Promise<void>
@@ -101,7 +101,7 @@ async function postgresLedger(): Promise<Ledger> {
     post: (after) =>
       (async ({ tx, stepId }: { tx: pg.PoolClient; stepId: string }) => {
         await tx.query('INSERT INTO entry (step_id) VALUES ($1)', [stepId])
-        // Time for the others to come.
+        // Time for the others to arrive.
         await tx.query('SELECT pg_sleep(0.05)')
         return after()
       }) as unknown as StepHandler<never>,
@@ -170,7 +170,7 @@ for (const { name, open, missing } of LEDGERS) {
       nc.publish(`${prefix}.${SUBJECT}`, JSON.stringify(body), { headers: given })
     }
 
-    it('has an effect once, however many commands come at once, and answers each', async () => {
+    it('has an effect once, however many commands arrive at once, and answers each', async () => {
       let calls = 0
       serve(ledger.post(() => ({ entry: ++calls })))
       const ids = step()
@@ -190,7 +190,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect((await ledger.entries()).sort()).toEqual(all.map(({ stepId }) => stepId).sort())
     })
 
-    it('leaves neither effect nor key when it fails, gives the reason, and may be tried again', async () => {
+    it('leaves neither effect nor key when it fails, gives the reason, and can be retried', async () => {
       let fails = true
       serve(
         ledger.post(() => {
@@ -210,7 +210,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect([await ledger.entries(), await ledger.storedKeys()]).toEqual([[ids.stepId], 1])
     })
 
-    it('answers nothing if asked not to, or if the message is not a command', async () => {
+    it('sends no reply if the handler returns none, or if the message is not a command', async () => {
       let calls = 0
       serve(
         ledger.post(() => {
@@ -251,7 +251,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect(second).toEqual(first)
     })
 
-    it('accepts work that takes long, once, and answers when it has ended', async () => {
+    it('accepts a command that takes long, once, and answers when it has ended', async () => {
       let calls = 0
       const consumer = serve(
         ledger.post(() => {
@@ -286,7 +286,7 @@ it('refuses an effect on SQLite that would outlive its transaction', async () =>
   database.close()
 })
 
-/** Keeps what is published on a subject; the function waits until there are so many. */
+/** Keeps the messages published on a subject; the function waits for this many. */
 async function keep(
   nc: NatsConnection,
   subject: string,

@@ -1,4 +1,4 @@
-/** The sagas of examples/sagas with their services, each a process of its own, on a NATS of their own. */
+/** The sagas of examples/sagas with their services, each in a separate process, on a NATS of their own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -51,7 +51,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
     return Promise.all(names.map((name) => begin(name)))
   }
 
-  /** Resolves when it says that it is ready. */
+  /** Resolves when it reports that it is ready. */
   async function begin(name: string): Promise<ChildProcess> {
     const env = { ...process.env, NATS_URL: nats.url, PREFIX: prefix, DATA: data, BATCH_MS: '700' }
     const [command, file] = name === 'ore' ? ['python3', 'ore.py'] : [process.execPath, `${name}.mjs`]
@@ -92,7 +92,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
     return (await nc.request(`${prefix}.workflow.v1.status`, message, { timeout: 5000 })).json()
   }
 
-  /** Asks until it has ended; there may be no engine for a while. */
+  /** Polls until it has ended; there may be no engine for a while. */
   async function ended(id: string, ms = 20_000): Promise<any> {
     return until(async () => {
       const shown = await status(id).catch(() => null)
@@ -165,7 +165,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
     expect(await rows('ore', 'SELECT count(*) AS n FROM trade')).toEqual([{ n: 3 }])
   }, 60_000)
 
-  it('report_execution: six steps, one of which takes as long as it takes, whichever process is killed meanwhile', async () => {
+  it('report_execution: six steps, one of which takes arbitrarily long, whichever process is killed meanwhile', async () => {
     const [, compute] = await serve('reporting', 'compute', 'ore')
     const first = await engine()
     await deploy('report_execution')
@@ -190,7 +190,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
     expect(await rows('compute', 'SELECT batch_id FROM batch')).toEqual([{ batch_id: 1 }])
   }, 90_000)
 
-  it('the service in Python: an effect once, whatever comes twice, and after a restart of NATS', async () => {
+  it('the service in Python: an effect once, whatever is delivered twice, also after a restart of NATS', async () => {
     await (await jetstreamManager(nc)).streams.add({
       name: prefix,
       subjects: [`${prefix}.workflow.v1.events.step-completed`],
@@ -257,7 +257,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
   )
 
   it.each(['sqlite', ...(postgresUrl() === null ? [] : ['postgres'])])(
-    `${ROUNDS} engines killed one after the other on %s: every saga ends right, every effect stands once`,
+    `${ROUNDS} engines killed one after the other on %s: every saga ends correctly, every effect exists once`,
     async (store) => {
       const database = store === 'postgres' ? await freshDatabase() : null
       if (database !== null) cli.env = { ...cli.env, PETREL_STORE: database.url }
@@ -271,7 +271,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
           for (let i = 0; i < 4; i++)
             good.push(await start('provision_parties', { party: `p${round}.${i}`, email: 'a@b' }))
           bad.push(await start('provision_parties', { party: `bad${round}`, email: 'nobody' }))
-          // Somewhere between before the first start and after the last answer.
+          // Somewhere between before the first start and after the last reply.
           await new Promise((resolve) => setTimeout(resolve, (round * 37) % 400))
           await stop(server, 'SIGKILL')
         }

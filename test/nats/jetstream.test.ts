@@ -1,4 +1,4 @@
-/** A NATS server that keeps nothing: one clear error, and no flood of them. */
+/** A NATS server without JetStream: one clear error, and no flood of them. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Petrel } from '../../src/index.ts'
 import { openSagaTransport } from '../../src/nats.ts'
@@ -24,7 +24,7 @@ describe.skipIf(natsUrl() === null)('NATS without JetStream', () => {
     const transport = await openSagaTransport({ petrel, url: nats.url, logger })
     undo.push(() => transport.close())
     await until(() => transport.problem !== null)
-    // It is looked for again and again; nothing more is said.
+    // The connection is retried repeatedly; nothing more is logged.
     await until(() => ++looks > 100)
     expect(transport.problem).toMatch(/no JetStream.*-js/)
     expect(lines).toEqual([{ level: 'error', message: transport.problem }])

@@ -1,4 +1,4 @@
-/** NATS, its stream or the database goes away in the middle: everything completes, and nothing is done twice. */
+/** NATS, its stream or the database fails in the middle: everything completes, and nothing is done twice. */
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import pg from 'pg'
@@ -11,11 +11,11 @@ import { emptyDatabase, type FreshDatabase, natsUrl } from '../services.ts'
 import { OwnNats } from './server.ts'
 import { begin, deploy, obliging, onRoad, PAIR, reaches, refused, until } from './stage.ts'
 
-/** Nobody waits half a minute here for what is lost on the way. */
+/** The interval for lost commands is short here, instead of half a minute. */
 const QUICK = PAIR.replace('resend: 30s', 'resend: 1s')
 const SAGAS = 10
 
-describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
+describe.skipIf(natsUrl() === null)('an outage', () => {
   let nats: OwnNats
   beforeAll(async () => {
     nats = await OwnNats.start()
@@ -42,7 +42,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       await expectDone(engine, ids, effects)
     }, 60_000)
 
-    it('restarted without anything it had kept: the stream is made again, what was lost is asked for again', async () => {
+    it('restarted without any stored data: the stream is created again, lost messages are requested again', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url })
       await deploy(engine, QUICK)
       const effects = await service.begin(nats.url, road.prefix)
@@ -66,7 +66,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       await expectDone(engine, ids, effects)
     }, 60_000)
 
-    it('its stream deleted, its consumers deleted: made again', async () => {
+    it('its stream deleted, its consumers deleted: created again', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url })
       await deploy(engine, QUICK)
       const effects = await service.begin(nats.url, road.prefix)
@@ -86,7 +86,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       await expectDone(engine, ids, effects)
     }, 90_000)
 
-    it('plain answers without a stream are lost, and asked for again', async () => {
+    it('plain replies without a stream are lost, and requested again', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url })
       await deploy(engine, QUICK)
       const jsm = await jetstreamManager(road.nc)
@@ -98,7 +98,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       await until(() => road.seen.some(({ subject }) => subject === 'beta.v1.things.make'))
       expect(road.seen[1]?.stepId).toBe(command.stepId)
       await road.settled()
-      // On a slow machine it is asked for a third time before the second answer is taken.
+      // On a slow machine it is sent a third time before the second reply is processed.
       const { stepId } = command
       for (const refusal of await refused(engine)) expect(refusal).toMatchObject({ code: 'duplicate', stepId })
     }, 60_000)
@@ -121,7 +121,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       const { engine } = await road.ready({ url: nats.url })
       await road.settled()
       await expectResults(engine, ids)
-      // The same message again is no news of the service's, but servers do not always say that it is the same.
+      // The same message again is not a new reply of the service, but servers do not always say that it is the same.
       expect((await refused(engine)).filter(({ code }) => code !== 'duplicate')).toEqual([])
       expect((await refused(engine)).length).toBeLessThan(SAGAS)
     }, 60_000)
@@ -149,7 +149,7 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
       await expectDone(engine, ids, effects)
     }, 90_000)
 
-    it('an answer that comes while the database refuses everything is recorded when it is back', async () => {
+    it('a reply that comes while the database refuses everything is recorded when it is back', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url })
       await deploy(engine, PAIR)
       const ids = await begin(petrel, 3)
@@ -167,11 +167,11 @@ describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
 })
 
 interface Effects {
-  /** Step ids of the effects that stand. */
+  /** Step ids of the existing effects. */
   stepIds(): Promise<string[]>
 }
 
-/** A service of the helpers, whose effects are rows. */
+/** A service based on the helpers, whose effects are rows. */
 function serving() {
   const ending: (() => Promise<unknown>)[] = []
   afterEach(async () => {
@@ -225,7 +225,7 @@ async function onSqlite(nc: NatsConnection, prefix: string): Promise<Serving> {
 async function onPool(nc: NatsConnection, prefix: string, url: string): Promise<Serving> {
   const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => {})
-  // A connection that is cut while a client has it.
+  // A connection that is cut while a client uses it.
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query('CREATE TABLE effect (step_id uuid)')
   const handler = async ({ tx, stepId }: { tx: pg.PoolClient; stepId: string }) => {
@@ -238,7 +238,7 @@ async function onPool(nc: NatsConnection, prefix: string, url: string): Promise<
   return { consumer, effects: { stepIds }, close: () => pool.end() }
 }
 
-/** Every saga completed, and the effects that stand are those of its steps, each once. */
+/** Every saga completed, and the existing effects are those of its steps, each once. */
 async function expectDone(engine: EngineApi, ids: readonly string[], effects: Effects): Promise<void> {
   await until(async () => {
     const rows = await Promise.all(ids.map((id) => engine.queries.sagas.get(id)))
@@ -262,7 +262,7 @@ async function expectResults(engine: EngineApi, ids: readonly string[]): Promise
 
 const swallowed = new WeakMap<NatsConnection, { count: number }>()
 
-/** Whatever it publishes under these subjects is lost on the way. */
+/** Everything it publishes under these subjects is lost on the way. */
 function deafTo(nc: NatsConnection, under: string): NatsConnection {
   const lost = { count: 0 }
   swallowed.set(nc, lost)
@@ -271,7 +271,7 @@ function deafTo(nc: NatsConnection, under: string): NatsConnection {
     if (subject.startsWith(under)) lost.count++
     else publish(subject, ...rest)
   }
-  // Acknowledgements take this way.
+  // Acknowledgements use these subjects.
   const inner = (nc as unknown as { protocol: { publish(subject: string, ...rest: unknown[]): void } }).protocol
   const send = inner.publish.bind(inner)
   inner.publish = (subject, ...rest) => {
@@ -296,7 +296,7 @@ async function cutAt(url: string): Promise<void> {
   )
 }
 
-/** Nobody is let in until the function is called. */
+/** Refuses new connections until the function is called. */
 async function refuseConnections(url: string): Promise<() => Promise<void>> {
   const allow = (allowed: boolean) =>
     onServer(url, (client, name) => client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${allowed}`))

@@ -1,4 +1,4 @@
-/** A nats-server of a test's own: it may be killed, wiped and started again on the same port. */
+/** A nats-server for one test: it can be killed, wiped and started again on the same port. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -33,7 +33,7 @@ export class OwnNats {
     while (!(await accepts(this.port))) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  /** SIGKILL, as a power cut would: nobody is told anything. */
+  /** SIGKILL, like a power cut, without any notification. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = null
@@ -65,7 +65,7 @@ function freePort(): Promise<number> {
   })
 }
 
-/** It says INFO to whoever connects. */
+/** The server sends INFO on every new connection. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' })

@@ -1,4 +1,4 @@
-/** Engines that share a database and a road on NATS, and a service by hand that sees every command. */
+/** Engines that share a database and a prefix on NATS, and a service by hand that receives every command. */
 
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -44,9 +44,9 @@ export class Road {
   readonly #engines: OpenEngine[] = []
   nc!: NatsConnection
   prefix = ''
-  /** Commands as they came, each time. */
+  /** Commands as they arrived, each time. */
   readonly seen: Seen[] = []
-  /** Says what to answer; undefined: nothing. */
+  /** Determines the reply; undefined: none. */
   answer: (command: Seen) => object | undefined = () => undefined
 
   constructor(stage: Stage) {
@@ -121,7 +121,7 @@ export class Road {
     return engine
   }
 
-  /** As a service publishes by hand: no acknowledgement is waited for. */
+  /** As a service publishes by hand: no acknowledgement is awaited. */
   complete({ stepId, instanceId }: Pick<Seen, 'stepId' | 'instanceId'>, said: object = { success: true }): void {
     this.tell({ workflow_instance_id: instanceId, step_id: stepId, ...said })
   }
@@ -132,7 +132,7 @@ export class Road {
     this.nc.publish(this.names.completed, data)
   }
 
-  /** The answer that comes to X-Reply-To. */
+  /** The reply sent to X-Reply-To. */
   async start(body: object | string): Promise<any> {
     const inbox = `${this.prefix}.replies.${randomUUID()}`
     const replies = this.nc.subscribe(inbox, { max: 1, timeout: 10_000 })
@@ -149,14 +149,14 @@ export class Road {
     return (await this.nc.request(subject, data, { timeout: 15_000 })).json()
   }
 
-  /** Nothing waits in the stream: whatever was told has been decided. */
+  /** The stream is empty: every message has been decided. */
   async settled(): Promise<void> {
     const jsm = await jetstreamManager(this.nc)
     await until(async () => (await jsm.streams.info(this.names.stream)).state.messages === 0)
   }
 }
 
-/** Each test of the suite has a road of its own. */
+/** Each test of the suite has a separate prefix. */
 export function onRoad(stage: Stage, server: () => string = () => natsUrl() as string): Road {
   const road = new Road(stage)
   beforeEach(() => road.begin(server()))

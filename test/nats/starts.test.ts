@@ -1,4 +1,4 @@
-/** Starts come in: answered to whom wants it, once however often they come. */
+/** Incoming starts: answered if a reply is requested, and executed once however often they arrive. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { onBothStores } from '../sdk/stores.ts'
@@ -11,7 +11,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
   onBothStores('start', (stage) => {
     const road = onRoad(stage)
 
-    it('starts a saga and reports which', async () => {
+    it('starts a saga and replies with its id', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       const answer = await road.start({
@@ -33,7 +33,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       expect(command).toMatchObject({ instanceId: answer.instance_id, tenant: 'acme', body: { what: 'bowl' } })
     })
 
-    it('takes a request that is an object, a version by name, and no reply subject', async () => {
+    it('accepts a request that is an object, a version by name, and no reply subject', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       await deploy(
@@ -49,7 +49,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       await until(() => road.seen.some(({ subject }) => subject === 'alpha.v1.things.form'))
     })
 
-    it('starts an instance once, however often its id comes', async () => {
+    it('starts an instance once, however often its id arrives', async () => {
       const { engine } = await road.ready()
       await road.ready()
       await deploy(engine, PAIR)
@@ -67,7 +67,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       await until(() => road.seen.length === 1)
     })
 
-    it('refuses an id that is taken by something else', async () => {
+    it('refuses an id that is used by something else', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       await deploy(engine, PAIR.replace('name: pair', 'name: other'))
@@ -105,7 +105,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       expect(rows.every(({ subject }) => subject === road.names.start)).toBe(true)
     })
 
-    it('waits for an engine: what was sent while there was none is started by the next', async () => {
+    it('waits for an engine: a request sent while there was none is started by the next', async () => {
       const first = await road.ready()
       await deploy(first.engine, PAIR)
       await first.close()

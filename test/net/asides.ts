@@ -1,4 +1,4 @@
-/** What a run is given, put together from what it carries and what lies aside, and the laws of doing so. */
+/** Arguments of a run, assembled from its own part and the separately stored part, and the laws of doing so. */
 import type { CompiledNet } from '../../src/net/compile.ts'
 import { isMap } from '../../src/net/json.ts'
 import type { Json } from '../../src/net/net.ts'
@@ -6,7 +6,7 @@ import { law } from './laws.ts'
 
 type Slots = ReadonlyMap<string, Json>
 
-/** Only nets that keep something aside have references. `seen`: what came up, in words. */
+/** Only nets that store arguments separately have references. `seen`: the cases that occurred. */
 export function wholeArgs(
   { net, keepsAside }: CompiledNet,
   slots: Slots,

@@ -1,4 +1,4 @@
-/** One fire moves at most 1,000 tokens and items. What is left goes on with `continue`, whatever happens in between. */
+/** One fire moves at most 1,000 tokens and items. The rest follows with `continue`, whatever happens in between. */
 import { expect, test } from 'vitest'
 import * as core from '../../src/net/index.ts'
 import type { Effect, Happening } from '../../src/net/marking.ts'
@@ -22,7 +22,7 @@ function created(effects: readonly Effect[]): number {
   return effects.filter((effect) => effect.do === 'run' || effect.do === 'child' || effect.do === 'gate').length
 }
 
-/** How many fires it took; each within its bound. */
+/** The number of fires; each within its bound. */
 function goOn(world: World): number {
   let fires = 0
   while (world.marking.more) {
@@ -49,7 +49,7 @@ function holding(key: string): Node {
   return { ...plain(key, run), admit: { rules: [{ when: 'ctx.k0', allow: true }], onDeny: 'hold' } }
 }
 
-test('an each of 5,000 items is issued in portions, every item once', () => {
+test('an each of 5,000 items is issued in batches, every item once', () => {
   const world = given(plainNet([plain('n', eachOf(run))], ['n']), { n: numbers(5_000) })
   expect(created(world.fireOnce({ kind: 'start' }))).toBeLessThanOrEqual(MOVES)
   expect(world.marking).toMatchObject({ more: true, state: 'running', phase: 'forward' })
@@ -79,7 +79,7 @@ test('a chain of 2,500 pass nodes is cut and continues', () => {
   expect(world.marking).toMatchObject({ state: 'completed', succeeded: 1 })
 })
 
-test('items that end while the cascade is cut off are counted, and the rest is still issued', () => {
+test('items that end while the cascade is cut are counted, and the rest is still issued', () => {
   const world = given(plainNet([plain('n', eachOf(run))], ['n']), { n: numbers(3_000) })
   world.fireOnce({ kind: 'start' })
   for (const row of world.rows.slice(0, 200)) end(world, row)
@@ -90,7 +90,7 @@ test('items that end while the cascade is cut off are counted, and the rest is s
   expect(world.marking).toMatchObject({ state: 'completed', succeeded: 3_000 })
 })
 
-test('a failed item of a cut-off failFast each stops the issue', () => {
+test('a failed item of a cut failFast each stops the issue', () => {
   const node: Node = { ...plain('n', eachOf(run, { failFast: true })), onFailure: 'skip' }
   const world = given(plainNet([node], ['n']), { n: numbers(3_000) })
   world.fireOnce({ kind: 'start' })
@@ -102,7 +102,7 @@ test('a failed item of a cut-off failFast each stops the issue', () => {
   expect(world.marking).toMatchObject({ state: 'completed', failed: 1, succeeded: issued - 1 })
 })
 
-test('a cancel in a cut-off cascade issues nothing more and cancels what was issued', () => {
+test('a cancel in a cut cascade issues nothing more and cancels issued items', () => {
   const world = given(plainNet([plain('n', eachOf(run))], ['n']), { n: numbers(5_000) })
   world.fireOnce({ kind: 'start' })
   world.fireOnce({ kind: 'continue' })
@@ -132,7 +132,7 @@ test('a drain reaches every one of 1,500 attached children, and closes 1,500 gat
   expect(world.marking.state).toBe('cancelled')
 })
 
-test('a context change before the cut frees held tokens after it', () => {
+test('a context change before the cut admits held tokens after it', () => {
   const sets = plain('sets', pass, ['n'])
   const setting = { ...sets, next: { ...sets.next, arcs: [{ ...sets.next.arcs[0]!, set: { k0: true } }] } }
   const net = plainNet([holding('held'), setting, plain('n', eachOf(run))], ['held', 'sets'])
@@ -143,7 +143,7 @@ test('a context change before the cut frees held tokens after it', () => {
   expect(world.marking).toMatchObject({ held: 0, open: 2_501 })
 })
 
-test('1,500 tokens freed by one patch are fired in portions', () => {
+test('1,500 tokens admitted by one patch are fired in batches', () => {
   const world = given(
     plainNet(
       [

@@ -9,7 +9,7 @@ import type { Implementation } from './world.ts'
 export interface Cases {
   readonly count: number
   readonly seed: number
-  /** false: the first failing case is enough, as it is. */
+  /** false: stop at the first failing case, without shrinking. */
   readonly shrink: boolean
 }
 
@@ -65,7 +65,7 @@ function explain(implementation: Implementation, netCase: NetCase, script: reado
   ].join('\n')
 }
 
-/** One line per node, the plain parts left out. */
+/** One line per node, without the defaults. */
 export function describeNet(net: Net, items: NetCase['items']): string[] {
   const { nodes, ...policy } = net
   const lines = nodes.map((node) => {

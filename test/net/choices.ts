@@ -1,7 +1,7 @@
-/** What a byte of an arbitrary net may stand for. The first choice is the plainest. */
+/** The meaning of each byte of an arbitrary net. The first choice is the plainest. */
 import type { Admission, Arc, Json } from '../../src/net/net.ts'
 
-/** [weight, choice]: the byte's 256 values are shared out by weight, in order. */
+/** [weight, choice]: the byte's 256 values are divided by weight, in order. */
 export function pick<T>(byte: number, choices: readonly (readonly [number, T])[]): T {
   const total = choices.reduce((sum, [weight]) => sum + weight, 0)
   let left = (byte * total) / 256
@@ -54,7 +54,7 @@ export const GUARDS: readonly (readonly [number, string | null])[] = [
   [2, 'boom'],
 ]
 
-/** Longer than what is carried about, where that is bounded. */
+/** Longer than the inline limit, in nets that have one. */
 const LONG = 'x'.repeat(70)
 
 export const ARGS: readonly (readonly [number, Arc['args']])[] = [
@@ -94,7 +94,7 @@ export const ROOMS: readonly (readonly [number, number | string | null])[] = [
   [2, 'num:0'],
 ]
 
-/** What items share. */
+/** Arguments shared by the items. */
 export const SHARED: readonly (readonly [number, Json])[] = [
   [20, { s: 1 }],
   [80, { s: '=ctx.k0', literal: 8, args: '=args.a' }],

@@ -57,7 +57,7 @@ export abstract class Flow extends Memory {
     }
   }
 
-  /** A scope closes when its last token has ended; that may be the last one of the scope around it. */
+  /** A scope closes when its last token has ended, which may also be the last one of the enclosing scope. */
   #closeEmptyScopes(): void {
     const empty = () => this.openScopes().find((scope) => this.live(scope) === 0)
     for (let scope = empty(); scope !== undefined && this.phase === 'forward'; scope = empty()) this.#close(scope)
@@ -124,7 +124,7 @@ export abstract class Flow extends Memory {
     return false
   }
 
-  /** Instead of what failed: the same token, another firing. */
+  /** Repeats a failed firing: the same token, another firing. */
   protected fireAnew(token: Token): void {
     this.#fire(token)
     this.pieces.at(-1)!.second = true
@@ -306,7 +306,7 @@ export abstract class Flow extends Memory {
     this.drain('failure', { code: 'no_match', node: token.at.key })
   }
 
-  /** Where the tokens of a fork belong. For several joins it opens one scope inside the other. */
+  /** The scope of the tokens of a fork. For several joins it opens nested scopes. */
   #scopeOf(token: Token): FlowScope {
     const { at } = token
     const { scope: joins } = at.next

@@ -1,4 +1,4 @@
-/** What must hold whatever happens. */
+/** Invariants. */
 export class LawBroken extends Error {}
 
 export function law(holds: boolean, message: string): asserts holds {

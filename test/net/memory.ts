@@ -1,4 +1,4 @@
-/** What the oracle knows of an instance, how it counts, and what expressions see of it. */
+/** The state of an instance in the oracle, its counters, and what expressions can read of it. */
 import type { DrainReason, Phase } from '../../src/net/marking.ts'
 import type { Json, Net, Node } from '../../src/net/net.ts'
 import { evaluateExpression, renderTemplate, truthy } from './expression.ts'
@@ -6,17 +6,17 @@ import { type Account, type Cause, type Firing, type FlowScope, NOTHING_YET, typ
 import { eventResult, resultOf } from './results.ts'
 import { INSTANCE } from './world.ts'
 
-/** Thrown where an expression failed, after the drain it causes. */
+/** Thrown by a failed expression, after the drain it causes. */
 export class Stop extends Error {}
 
 export type Status = 'succeeded' | 'skipped' | 'failed'
 
-/** What expressions see, besides the context and results. */
+/** What expressions can read besides the context and results. */
 export interface Around {
   readonly args: Json | null
   readonly event?: { readonly firing: Firing; readonly status: Status }
   readonly item?: { readonly index: number; readonly total: number; readonly as: string | null; readonly value: Json }
-  /** Of a late success, which is recorded nowhere else. */
+  /** The result of a late success, which is recorded nowhere else. */
   readonly late?: { readonly node: Node; readonly result: Json }
 }
 
@@ -27,7 +27,7 @@ export abstract class Memory {
   /** The first is the root. */
   readonly scopes: FlowScope[] = []
   account: Account = NOTHING_YET
-  /** What this instance went through, in words: for coverage only. */
+  /** The kinds of events in this instance: for coverage only. */
   readonly seen = new Set<string>()
 
   readonly net: Net
@@ -39,7 +39,7 @@ export abstract class Memory {
   }
 
   protected abstract drain(reason: DrainReason, cause: Cause): void
-  /** All that this happening set in motion, but for the work that ended. */
+  /** All consequences of this happening, except the work that ended. */
   protected abstract takeBack(): void
 
   open(): Piece[] {
@@ -55,7 +55,7 @@ export abstract class Memory {
     return this.works().filter((piece) => failed.includes(piece.state)).length
   }
 
-  /** An appeal is about work, and none itself. */
+  /** An appeal refers to work, and has no appeal itself. */
   protected works(): Piece[] {
     return this.pieces.filter((piece) => piece.role === 'work' && piece.about === null)
   }
@@ -74,7 +74,7 @@ export abstract class Memory {
     return this.scopes.filter((scope) => scope.kind !== 'root' && !scope.closed)
   }
 
-  // ---- the account --------------------------------------------------------------------------------------------
+  // ---- counters -----------------------------------------------------------------------------------------------
 
   protected write(set: { readonly [name: string]: Json }): void {
     this.put({ context: new Map([...this.account.context, ...Object.entries(set)]) })
@@ -99,7 +99,7 @@ export abstract class Memory {
 
   // ---- expressions --------------------------------------------------------------------------------------------
 
-  /** Everything that could be named, made when it is. */
+  /** Every available name; values are computed when the expression reads them. */
   protected names({ args, event, item, late }: Around): { readonly [name: string]: Json } {
     const { pieces, account, justEnded } = this
     const remembered = { pieces, account, justEnded }
@@ -159,7 +159,7 @@ export abstract class Memory {
     })
   }
 
-  /** What cannot be evaluated drains the instance. */
+  /** An expression that cannot be evaluated drains the instance. */
   #evaluate<T>(node: Node, compute: () => T): T {
     try {
       return compute()

@@ -1,6 +1,6 @@
 /**
- * Does the property test see anything? Each mutant is src/net with one line made wrong in a way an author could have written
- * it; the property test must notice within the given number of cases.
+ * Verifies the property test: each mutant is src/net with one line made wrong in a way an author could have written it;
+ * the property test must notice within the given number of cases.
  */
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -181,7 +181,7 @@ const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** The same cases for the copy without a mutation: what a mutant is caught by, the original passes. */
+/** The same cases for the copy without a mutation: the original passes the cases that catch a mutant. */
 const CASES = 3_000
 const SEED = 4_711
 const folder = fileURLToPath(new URL(`../../.test/mutants-${process.pid}/`, import.meta.url))

@@ -1,6 +1,6 @@
 /**
- * Random nets, random outcomes, at random moments: `fire` against the oracle, step by step, and the laws of the world around it.
- * A failing case prints the smallest net and the happenings that lead to it. PETREL_NET_SEED plays another seed.
+ * Random nets, random outcomes, at random moments: `fire` against the oracle, step by step, and the laws of the world
+ * around it. A failing case prints the smallest net and its happenings. PETREL_NET_SEED sets another random seed.
  */
 import { expect, test } from 'vitest'
 import * as core from '../../src/net/index.ts'
@@ -10,7 +10,7 @@ const full = process.env.PETREL_TEST_FULL === '1'
 const count = Number(process.env.PETREL_NET_CASES ?? (full ? 50_000 : 10_000))
 const seed = Number(process.env.PETREL_NET_SEED ?? 20_260)
 
-/** What a run of the default size must have met, or it proves less than it says. */
+/** Cases that a run of the default size must have covered. */
 const MUST_SEE = {
   nodes: ['1-5', '6-12', '13-30'],
   node: ['run', 'gate', 'pass', 'child attached', 'child detached', 'each'],

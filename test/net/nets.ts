@@ -1,10 +1,11 @@
 /**
- * Arbitrary nets. Every node is drawn as a row of bytes in which 0 always means the plainest choice, so that a failing case
- * shrinks towards a chain of plain runs. The bytes are then read into a net that is valid by construction:
+ * Arbitrary nets. Every node is drawn as a row of bytes in which 0 always means the plainest choice, so that a failing
+ * case shrinks towards a chain of plain runs. The bytes are then read into a net that is valid by construction:
  *
- * - the first `strict` nodes form a graph without cycles, guards and scopes, the only place where count joins may stand;
+ * - the first `strict` nodes form a graph without cycles, guards and scopes, the only place where count joins may be;
  * - arcs elsewhere lead forward, except loop arcs, which a context counter guards, so that every run of the net ends;
- * - the number of tokens that can reach a node is kept small, or a net of 30 nodes would make millions of them.
+ * - the number of tokens that can reach a node is kept small; otherwise a net of 30 nodes would create millions of
+ *   them.
  */
 import fc from 'fast-check'
 import type {
@@ -124,7 +125,7 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     [96, 'compensate'],
     [80, 'retry'],
   ] as const)
-  // Or hardly any node would be done once more.
+  // Otherwise hardly any node would be repeated.
   if (onFailure === 'retry') for (const [i, draft] of drafts.entries()) if (at(i)[3]! > 90) draft.onFailure = 'net'
   const nodes = drafts.map(finishNode)
   const finals = readFinals(policy, nodes)
@@ -295,7 +296,7 @@ function drawArcs(drafts: readonly NodeDraft[], i: number, byte: Uint8Array, str
   if (!isStrict && later > 0 && byte[6]! > 140) drawScope(drafts, i, byte)
 }
 
-/** Makes node i a fork; what its arcs lead to gets an arc to a continuation, so that scopes are also arrived at. */
+/** Makes node i a fork; the targets of its arcs get an arc to a continuation, so that tokens also arrive at scopes. */
 function drawScope(drafts: readonly NodeDraft[], i: number, byte: Uint8Array): void {
   const draft = drafts[i]!
   if (draft.arcs.length === 0) return
@@ -311,7 +312,7 @@ function drawScope(drafts: readonly NodeDraft[], i: number, byte: Uint8Array): v
   const keys = joins.map((join) => join.key).reverse()
   draft.scope = keys.length === 1 && byte[36]! < 128 ? keys[0]! : keys
   for (const [n, { to }] of draft.arcs.entries()) goOn(drafts, to, joins[n % joins.length]!)
-  // In the next: the inner join is a branch of the outer one.
+  // In the next node: the inner join is a branch of the outer one.
   if (joins.length > 1 && byte[36]! > 60) goOn(drafts, joins[0]!.key, joins[1]!)
 }
 
@@ -322,7 +323,7 @@ function goOn(drafts: readonly NodeDraft[], from: string, to: NodeDraft): void {
   target.arcs.push({ to: to.key, when: null, args: null, set: null })
 }
 
-/** An arc back, taken at most two or three times in the life of the instance. */
+/** A back arc, taken at most two or three times in the life of the instance. */
 function drawLoop(drafts: readonly NodeDraft[], i: number, byte: Uint8Array, strict: number): void {
   const draft = drafts[i]!
   if (byte[22]! < 200 || draft.kind === 'pass' || draft.kind === 'detached') return
@@ -373,9 +374,9 @@ function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
       [20, { kind: 'pass' }],
       [46, null],
     ])
-    // null: a node of the flow is a final as well, if it is of a kind that may be one.
+    // null: a node of the flow is a final as well, if its kind allows it.
     const shared = nodes[kind % nodes.length]!
-    // Not one whose arguments throw: docs/net.md does not say what becomes of such a final.
+    // Not one whose arguments throw: docs/net.md does not define that case.
     const throws = JSON.stringify(shared.work).includes('boom')
     const takes = shared.work.kind === 'run' && shared.appeal === undefined && !throws
     const free = takes && !finals.some((final) => final.node === shared.key)

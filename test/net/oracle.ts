@@ -1,6 +1,6 @@
 /**
- * The oracle: docs/net.md read a second time, slowly and without cleverness. It has no slots, no bounds, no missing facts.
- * The forward phase is in flow.ts; here are the happenings and what comes after the forward phase.
+ * The oracle: a second, straightforward implementation of docs/net.md. It has no slots, no bounds and no missing facts.
+ * The forward phase is in flow.ts; the happenings and the later phases are here.
  */
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
 import type { Json, Net } from '../../src/net/net.ts'
@@ -30,24 +30,24 @@ export class Oracle extends Flow {
   outcome: InstanceOutcome | null = null
   reason: DrainReason | null = null
   readonly undoList: Piece[] = []
-  /** Places in the order their undo began. */
+  /** Places in the order in which their undo began. */
   readonly undone: Piece[] = []
 
   #started = false
   #ends = 0
   readonly #doubts = new Set<Piece>()
-  /** What late successes gave. */
+  /** Results of late successes. */
   readonly #lateResults = new Map<Piece, Json>()
-  /** How things stood before the happening being handled. */
+  /** The state before the current happening. */
   #before: { readonly pieces: number; readonly account: Account } = { pieces: 0, account: this.account }
 
-  // ---- what happens to it -------------------------------------------------------------------------------------
+  // ---- happenings ---------------------------------------------------------------------------------------------
 
   happen(happening: OracleHappening): void {
     if (this.phase === 'ended') return
     const { phase } = this
     this.justEnded = null
-    // What a worker wrote stays written, whatever becomes of what follows.
+    // Entries written by a worker stay written, whatever follows.
     if (happening.kind === 'ended' && happening.set !== undefined && happening.piece!.state === 'open') {
       this.seen.add(`set by a worker in ${phase}`)
       this.write(happening.set)
@@ -90,7 +90,7 @@ export class Oracle extends Flow {
         return this.write(happening.set!)
       case 'cancel':
         if (!this.#started && this.phase === 'forward') return this.#end('cancelled', 'cancelled')
-        // What undid its work is not abandoned half way through its finals.
+        // A rollback is not abandoned half way through its finals.
         if (this.phase === 'final' && this.state === 'compensating') return
         // The one case in which the first reason does not stay: the finals are not opened a second time.
         if (this.phase === 'final') this.reason = 'cancel'
@@ -160,7 +160,7 @@ export class Oracle extends Flow {
     else this.route(piece.token!, 'succeeded')
   }
 
-  /** Where any failure fails the instance, the first is why. */
+  /** Where any failure fails the instance, the first is the reason. */
   #countFailure(cause: Cause): void {
     if (this.net.verdict.failedOn === 'any' && this.failed() === 1) this.keepError(cause)
   }
@@ -204,7 +204,7 @@ export class Oracle extends Flow {
       piece.second = true
       return true
     }
-    // Should it not be possible to fire it anew, it has failed.
+    // If it cannot be fired again, it has failed.
     this.fireAnew(piece.token!)
     piece.state = 'replaced'
     return true

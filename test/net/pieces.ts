@@ -1,11 +1,13 @@
-/** What the oracle remembers: tokens, scopes and pieces of work in lists that only grow, and an account of the rest. */
+/**
+ * The oracle's data: tokens, scopes and pieces of work in lists that only grow, and a record of counters and verdicts.
+ */
 import type { Final, Json, Node, Work } from '../../src/net/net.ts'
 
 export interface Token {
   at: Node
   args: Json | null
   scope: FlowScope
-  /** moving: in the queue; busy: stands at work or for a scope; held: denied by admission; gone: ended or absorbed. */
+  /** moving: in the queue; busy: at work or waiting for a scope; held: denied by admission; gone: ended or absorbed. */
   state: 'moving' | 'busy' | 'held' | 'gone'
   /** Of the node it is at. */
   firing: Firing | null
@@ -21,7 +23,7 @@ export interface FlowScope {
   closed: boolean
   readonly items: Item[]
   readonly firing: Firing | null
-  /** Of an each: open at a time; what all items are given. */
+  /** Of an each: open at a time; arguments shared by all items. */
   readonly max: number | null
   readonly shared: Json | null
 }
@@ -33,7 +35,9 @@ export interface Item {
   failed: boolean
 }
 
-/** One firing of a node. `nth` counts, per node, the firings that opened work: an identity that needs no global number. */
+/**
+ * One firing of a node. `nth` counts, per node, the firings that opened work: an identity that needs no global number.
+ */
 export interface Firing {
   readonly node: Node
   nth: number | null
@@ -53,11 +57,14 @@ export interface Piece {
   /** The gate of an appeal: the work it is about. */
   readonly about: Piece | null
   started: boolean
-  /** Done once more by the net's policy, or instead of what failed. */
+  /** A repetition by the net's policy, or a replacement for a failed firing. */
   second: boolean
   /** When it last ended, counted from 1; 0: it has not. */
   endedAt: number
-  /** open, or how it ended; appealed: people are asked; replaced: fired anew; withdrawn: cancelled or closed by drain; abandoned: still out when the instance ended. */
+  /**
+   * open, or how it ended; appealed: a gate is open about it; replaced: fired again; withdrawn: cancelled or closed by
+   * drain; abandoned: still open when the instance ended.
+   */
   state: 'open' | 'succeeded' | 'failed' | 'unknown' | 'cancelled' | 'appealed' | 'replaced' | 'withdrawn' | 'abandoned'
 }
 
@@ -74,15 +81,15 @@ export interface ClosedList {
   readonly failed: number
 }
 
-/** Never changed, only replaced: to take a happening back is to put back the account before it. */
+/** Immutable: to revert a happening, the previous record is restored. */
 export interface Account {
   readonly context: ReadonlyMap<string, Json>
   readonly unhandled: number
-  /** Children let go: node and what each was given. */
+  /** Detached children: node and input. */
   readonly detached: readonly string[]
-  /** Lists that collect: what the latest firing that closed came to. */
+  /** Collecting lists: the results of the latest closed firing. */
   readonly lists: ReadonlyMap<string, ClosedList>
-  /** The error it will be said to have failed with. */
+  /** The error it will be recorded with. */
   readonly error: Cause | null
   /** For the summary. */
   readonly steps: number

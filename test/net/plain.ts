@@ -1,7 +1,7 @@
 /** Nodes and nets to write tests with. */
 import type { Net, Node, Work } from '../../src/net/net.ts'
 
-/** A node of which nothing is said but what it does and where it leads. */
+/** A node with only its work and its arcs. */
 export function plain(key: string, work: Work, to: readonly string[] = []): Node {
   const arcs = to.map((target) => ({ to: target, when: null, args: null, set: null }))
   return {

@@ -1,4 +1,4 @@
-/** What the oracle says that work gave. Each piece gives the name of its place, so that no two give the same. */
+/** The results of work in the oracle. Each piece returns the name of its place, so no two results are equal. */
 import type { Json, Node } from '../../src/net/net.ts'
 import type { Account, Firing, Piece } from './pieces.ts'
 import { resultAt, startedChild } from './world.ts'
@@ -10,7 +10,7 @@ export interface Remembered {
   readonly justEnded: Piece | null
 }
 
-/** What the name of a node means: the work that just ended, else its latest firing that gave something. */
+/** What the name of a node means: the work that just ended, else its latest firing with a result. */
 export function resultOf(node: Node, remembered: Remembered): Json {
   const { key, work } = node
   const { pieces, account, justEnded } = remembered

@@ -1,4 +1,4 @@
-/** Scopes and the joins that close them: nested, in circles, with failures, held tokens and nobody who arrives. */
+/** Scopes and the joins that close them: nested, in cycles, with failures, held tokens and no arrivals. */
 import { expect, test } from 'vitest'
 import * as core from '../../src/net/index.ts'
 import type { Arc, Json, Net, Node, Work } from '../../src/net/net.ts'
@@ -85,7 +85,7 @@ test('a fork inside a branch joins inside it, and its join counts as that branch
   expect(scopes(world)).toEqual([])
 })
 
-test('branches of one fork that meet at different joins: a scope inside the other', () => {
+test('branches of one fork that meet at different joins: one scope inside the other', () => {
   const nodes = [
     fork('f', ['j2', 'j1'], 'every', arc('a'), arc('b'), arc('c')),
     plain('a', run, ['j1']),
@@ -101,7 +101,7 @@ test('branches of one fork that meet at different joins: a scope inside the othe
   ]
   for (const order of orders) {
     const world = given(nodes)
-    // The first join waits for all that the fork made: whether c comes there too nobody knows before it has ended.
+    // The first join waits for all branches of the fork: whether c will arrive is not known before it has ended.
     const [first, second] = order as [string, string]
     end(world, first)
     end(world, second)
@@ -115,7 +115,7 @@ test('branches of one fork that meet at different joins: a scope inside the othe
   }
 })
 
-test('if no token came to the inner join, the outer one continues without it', () => {
+test('if no token arrives at the inner join, the outer one continues without it', () => {
   const world = given(
     [
       fork('f', ['j2', 'j1'], 'every', arc('a'), arc('c')),
@@ -158,7 +158,7 @@ test('with no arrivals the join does not fire, and the enclosing scope continues
   expect(fired(world, 'j')).toBe(0)
 })
 
-test('a held token keeps its scope open; freed or discarded it lets the join continue', () => {
+test('a held token keeps its scope open; when it is admitted or discarded, the join continues', () => {
   const held: Node = {
     ...plain('h', run, ['j']),
     admit: { rules: [{ when: 'ctx.k0', allow: true }], onDeny: 'hold' },
@@ -176,7 +176,7 @@ test('a held token keeps its scope open; freed or discarded it lets the join con
   expect(complete.slots.get('b')).toEqual({ held: 1, nodes: ['h'] })
 })
 
-test('a cycle that goes through fork and join opens a scope each time, and leaves none behind', () => {
+test('a cycle through fork and join opens a scope each time, and leaves none behind', () => {
   const again = [arc('f', 'ctx.n<2', { n: '=ctx.n+1' }), arc('z')]
   const world = given([
     fork('f', 'j', 'every', arc('a'), arc('b')),
@@ -212,7 +212,7 @@ test('a branch that goes back to its own fork is still waited for, once', () => 
   expect([world.marking.state, fired(world, 'j'), scopes(world)]).toEqual(['completed', 1, []])
 })
 
-test('a list inside a branch is one token of it', () => {
+test('a list inside a branch counts as one token of it', () => {
   const list: Work = { kind: 'each', items: 'list:3', body: run as never, maxInFlight: 1, failFast: false }
   const world = given([
     fork('f', 'j', 'every', arc('l'), arc('a')),

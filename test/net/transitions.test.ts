@@ -22,7 +22,7 @@ const STATES: readonly InstanceState[] = [
 describe('the table of states', () => {
   const table = STATES.flatMap((from) => STATES.filter((to) => mayFollow(from, to)).map((to) => `${from} → ${to}`))
 
-  it('has these steps and no others', () => {
+  it('has exactly these transitions', () => {
     expect(table).toEqual([
       'idle → queued',
       'idle → cancelled',
@@ -79,11 +79,14 @@ describe('the table of states', () => {
     return result.fired.marking.state
   }
 
-  it.each(['completed', 'failed', 'cancelled', 'compensated'] as const)('no happening moves what is %s', (state) => {
-    for (const happening of happenings) expect(next(net([node('a')]), state, happening)).toBe(state)
-  })
+  it.each(['completed', 'failed', 'cancelled', 'compensated'] as const)(
+    'no happening changes an instance that is %s',
+    (state) => {
+      for (const happening of happenings) expect(next(net([node('a')]), state, happening)).toBe(state)
+    },
+  )
 
-  it('no happening takes an idle instance anywhere but into the queue, or to its cancel', () => {
+  it('no happening moves an idle instance except into the queue, or to its cancel', () => {
     const moved = happenings.map((happening) => [happening.kind, next(net([node('a')]), 'idle', happening)])
     expect(moved.filter(([, state]) => state !== 'idle')).toEqual([
       ['queue', 'queued'],

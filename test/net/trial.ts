@@ -1,6 +1,7 @@
 /**
- * One trial: a net, a script of numbers, and two players of it, the oracle and the world around `fire`. After every step both
- * are compared; the world checks its laws by itself. When the script is used up, the instance is driven to its end.
+ * One trial: a net, a script of numbers, and two players of it, the oracle and the world around `fire`. After every
+ * step both are compared; the world checks its laws by itself. When the script is used up, the instance is driven to
+ * its end.
  */
 import type { Entries, Failure, Happening, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
@@ -63,8 +64,8 @@ export class Trial {
     for (const number of script) {
       const choice = number & 255
       const which = number >> 8
-      // One instance in thirty hears of something before it starts.
-      // One in sixteen is idle, and hears of something else before it is queued.
+      // One instance in thirty receives a happening before it starts. One in sixteen is idle, and receives another one
+      // before it is queued.
       if (first && which % 16 === 7 && this.#delivered.length === 0) {
         this.#idle(choice, which)
         if (this.oracle.phase === 'ended') break
@@ -90,7 +91,7 @@ export class Trial {
     else if (choice < 128) this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error', error })
     else if (choice < 192) this.#deliver({ kind: 'deadline' }, { kind: 'deadline' })
     else this.#step(choice, which)
-    // What was refused then would not be a repeat later.
+    // A happening refused then would not be a repeat later.
     this.#delivered.length = 0
     this.#deliver({ kind: 'queue' }, { kind: 'queue' })
   }
@@ -116,7 +117,7 @@ export class Trial {
       this.#start(piece)
       return
     }
-    // An undo that does not succeed ends everything: let most succeed, or no long list is ever undone.
+    // An undo that does not succeed ends everything: most succeed, otherwise no long list would ever be undone.
     if (choice < (piece.role === 'undo' ? 130 : 95)) return this.#end(piece, 'succeeded', error, set)
     if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed', error, set)
     if (choice < 138) return this.#end(piece, 'unknown', error, set)
@@ -162,12 +163,12 @@ export class Trial {
   #plain(kind: 'cancel' | 'roll-back' | 'deadline'): void {
     const { timeoutMs, undoTimeoutMs } = this.#case.net
     const phase = this.oracle.phase
-    // A clock that was never set does not ring.
+    // A clock that was never set does not fire.
     if (kind === 'deadline' && (phase === 'undo' ? undoTimeoutMs : timeoutMs) === null) return
     this.#deliver({ kind }, { kind })
   }
 
-  /** A success reported for work that was recorded as unknown; the store's row says whether that was told before. */
+  /** A success reported for work that was recorded as unknown; the store's row shows whether it was reported before. */
   #late(which: number): void {
     const unknown = this.oracle.pieces.filter((p) => p.state === 'unknown' && p.role === 'work' && !this.#row(p).late)
     const piece = unknown[which % Math.max(1, unknown.length)]
@@ -178,7 +179,10 @@ export class Trial {
     this.#deliver({ kind: 'late', place: row.place, result }, { kind: 'late', piece, result })
   }
 
-  /** Something told before is told again. What the store's fencing would stop never reaches fire; the rest must do nothing. */
+  /**
+   * A happening is repeated. Repetitions that the store's fencing stops never reach fire; the others must have no
+   * effect.
+   */
   #repeat(which: number): void {
     const old = this.#delivered[which % Math.max(1, this.#delivered.length)]
     if (old === undefined) return
@@ -204,7 +208,7 @@ export class Trial {
     this.#compare()
   }
 
-  /** Everything open succeeds, oldest first; what is held is patched free; what cannot be freed is cancelled. */
+  /** Everything open succeeds, oldest first; held tokens are admitted by a patch, or else cancelled. */
   #finish(): void {
     if (this.oracle.state === 'queued') this.#deliver({ kind: 'start' }, { kind: 'start' })
     if (this.#case.big) this.#plain('cancel')
@@ -221,7 +225,7 @@ export class Trial {
   #afterTheEnd(): void {
     const ended = this.oracle.phase
     if (ended !== 'ended') return
-    // A rollback continues in place with what it hears late; the engine delivers that once.
+    // A rollback continues in place with late reports; the engine delivers each once.
     const continues = undoesInPlace(this.oracle.net) && this.oracle.outcome?.startsWith('rolled_back') === true
     const heard = this.#delivered.slice(-3).filter(({ kind }) => kind !== 'late' || !continues)
     for (const old of heard) this.world.happen(old)
@@ -334,7 +338,7 @@ function given(args: Json | null): string {
   return known
 }
 
-/** Names in one order, and without the words of failures, which are told to people. */
+/** Names in a fixed order, and without the messages of failures, which are for people. */
 function inOrder(args: Json): string {
   return JSON.stringify(args, (key, value: unknown) => {
     if (key === 'message') return undefined

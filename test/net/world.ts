@@ -1,6 +1,6 @@
 /**
- * The world around `fire`: holds what a store would hold (slots, items, runs, gates, children), answers for facts only after
- * `fire` said that it misses them, carries out the effects, and refuses what a store's keys would refuse.
+ * The world around `fire`: holds what a store would hold (slots, items, runs, gates, children), returns facts only
+ * after `fire` has requested them, carries out the effects, and refuses what a store's keys would refuse.
  */
 import type { Facts, Missing, Ran } from '../../src/net/facts.ts'
 import type * as Core from '../../src/net/index.ts'
@@ -18,25 +18,25 @@ export interface Row {
   readonly id: string
   readonly kind: 'run' | 'gate' | 'child'
   readonly place: Place
-  /** Which of its node's firings made it, counted from 0: comparable with the oracle's. */
+  /** Index of the firing of its node that created it, from 0: comparable with the oracle's. */
   readonly nth: number
   readonly args: Json | null
   started: boolean
   open: boolean
   late: boolean
-  /** How it ended and when, counted from 1: set by the driver before the happening that tells it. */
+  /** How it ended and when, counted from 1: set by the driver before the happening that reports it. */
   succeeded: boolean
   endedAt: number
 }
 
 export const INSTANCE = 'the instance'
 
-/** What work gives: which firing of its node it was, and which item. */
+/** The result of work: which firing of its node it was, and which item. */
 export function resultAt(nth: number, item: number): Json {
   return item < 0 ? `done ${nth}` : `done ${nth}/${item}`
 }
 
-/** What is known of the nth detached child of a node. */
+/** The nth detached child of a node. */
 export function startedChild(node: string, nth: number): Json {
   return { status: 'started', execution_id: `child of ${node} #${nth}` }
 }
@@ -50,7 +50,7 @@ const TOLD_IF_ASKED = new Set([
   'each.opened',
   'each.closed',
 ])
-/** Every so many fires the same is fired twice: a pure function answers the same. */
+/** Every so many fires it fires twice: a pure function returns the same. */
 const TWICE = 5
 
 export class World {
@@ -64,9 +64,9 @@ export class World {
   ends = 0
   fires = 0
   cutOffs = 0
-  /** What came up, in words: for coverage only. */
+  /** The kinds of cases that occurred: for coverage only. */
   readonly seen = new Set<string>()
-  /** Children that were told to stop. */
+  /** Children that were asked to stop. */
   readonly toldToCancel = new Set<string>()
 
   readonly #implementation: Implementation
@@ -76,7 +76,7 @@ export class World {
   readonly #frozen = new Map<string, { readonly from: number; readonly values: readonly Json[] }>()
   readonly #byPlace = new Map<string, Row>()
   readonly #nths = new Map<string, number[]>()
-  /** The row whose end is told by the happening being fired. */
+  /** The row whose end is reported by the current happening. */
   #justEnded: Row | null = null
 
   constructor(implementation: Implementation, net: Net, literal: { readonly [node: string]: readonly Json[] }) {
@@ -184,11 +184,11 @@ export class World {
     }
   }
 
-  /** What work gives is where it was done: comparable with what the oracle says of the same place. */
+  /** The result of work is its place: comparable with the oracle's result of the same place. */
   #result(node: string, fire: number | undefined): Json {
     const { kind } = this.#net.byKey.get(node)!.work
     const rows = this.rows.filter(({ place }) => place.node === node && place.role === 'work')
-    // An answer, and which child stands for a node, are kept in a slot that the next one overwrites.
+    // A reply, and which child stands for a node, are kept in a slot that the next one overwrites.
     if (fire === undefined && (kind === 'gate' || kind === 'child')) {
       const ended = rows.filter((row) => row.endedAt > 0 && (kind === 'child' || row.succeeded))
       const last = ended.sort((a, b) => b.endedAt - a.endedAt)[0]
@@ -344,7 +344,7 @@ export class World {
     return row
   }
 
-  /** open = open rows, gates = open gates, nothing may be negative, nothing may run backwards. */
+  /** open = open rows, gates = open gates, no count is negative, nothing decreases. */
   #checkCounters(before: Marking): void {
     const { marking } = this
     for (const [field, value] of Object.entries(marking))
@@ -353,7 +353,7 @@ export class World {
       law(marking[field] >= before[field], `${field} fell from ${before[field]} to ${marking[field]}`)
     }
     if (marking.phase !== 'ended') {
-      // A reported row is closed by the driver just before its happening is fired, so both sides have it off the count.
+      // A reported row is closed by the driver just before its happening is fired, so neither side counts it.
       const open = this.rows.filter((row) => row.open)
       law(marking.open === open.length, `open is ${marking.open}, but ${open.length} pieces of work are open`)
       const gates = open.filter((row) => row.kind === 'gate').length
@@ -371,7 +371,7 @@ export class World {
   }
 }
 
-/** What must not happen even in one happening, which may take several steps at once. */
+/** Invariants within one happening, which may take several steps at once. */
 function forbidden(from: Marking['state'], to: Marking['state']): boolean {
   if (from === to) return false
   if (from === 'idle') return to !== 'queued' && to !== 'cancelled'

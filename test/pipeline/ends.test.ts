@@ -1,4 +1,4 @@
-/** How tries and pipelines end when something outside ends them, and what is told of it. */
+/** How attempts and pipelines end when something outside ends them, and what is reported. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Envelope, Tool, ToolCall } from '../../src/tools/tool.ts'
 import { error, execute, FakeRun, FakeTool, ok, program, rule, task, ticking } from './rig.ts'
@@ -13,7 +13,7 @@ describe('the timeout of a task', () => {
     vi.useRealTimers()
   })
 
-  it('ends it, whether or not the tool minds its signal', async () => {
+  it('ends it, whether or not the tool heeds its signal', async () => {
     const tool = new FakeTool(never)
     const running = execute(new FakeRun(program([task('a', { timeoutMs: 1_000 })])), { tool })
     await ticking()
@@ -29,7 +29,7 @@ describe('the timeout of a task', () => {
     })
   })
 
-  it('is an outcome like any other: a rule may try again', async () => {
+  it('is an outcome like any other: a rule may retry it', async () => {
     const tool = new FakeTool((_, n) => (n === 1 ? never() : ok('quick')))
     const rules = [rule('{{ output.error.kind == "timeout" }}', 'retry')]
     const running = execute(new FakeRun(program([task('a', { timeoutMs: 1_000, rules })])), { tool })
@@ -38,7 +38,7 @@ describe('the timeout of a task', () => {
     expect(await running).toMatchObject({ kind: 'succeeded', result: 'quick' })
   })
 
-  it("keeps the tool's own report of its lateness, and nothing else it reports too late", async () => {
+  it("keeps the tool's own report of its timeout, and no other late report", async () => {
     const late = (envelope: Envelope) => (call: ToolCall) =>
       new Promise<Envelope>((resolve) => call.signal.addEventListener('abort', () => resolve(envelope)))
     const own = error('timeout', {
@@ -66,7 +66,7 @@ describe('the timeout of a task', () => {
 })
 
 describe('a run that is asked to stop', () => {
-  it('stops its tool, gives it a moment, and ends with the reason; what it has set is reported', async () => {
+  it('stops its tool, waits briefly, and ends with the reason; entries already set are reported', async () => {
     const stop = new AbortController()
     const reason = new Error('cancelled')
     let ended = false
@@ -90,7 +90,7 @@ describe('a run that is asked to stop', () => {
     expect(done.notes).toMatchObject([{ task: 'a', last: true }])
   })
 
-  it('does not wait for a tool that does not mind', async () => {
+  it('does not wait for a tool that ignores the signal', async () => {
     const stop = new AbortController()
     const tool = new FakeTool(() => {
       stop.abort(new Error('lost'))
@@ -100,7 +100,7 @@ describe('a run that is asked to stop', () => {
     expect(done.thrown).toMatchObject({ message: 'lost' })
   })
 
-  it('before its first task: nothing is tried', async () => {
+  it('before its first task: no attempt is made', async () => {
     const tool = new FakeTool(() => ok(1))
     const done = await execute(new FakeRun(program([task('a')])), {
       tool,
@@ -111,7 +111,7 @@ describe('a run that is asked to stop', () => {
   })
 })
 
-describe('a tool that does wrong', () => {
+describe('a faulty tool', () => {
   const broken = (run: () => unknown): Tool => ({ kind: 'fake', check: () => [], run: run as Tool['run'] })
 
   it.each([
@@ -152,12 +152,12 @@ describe('a tool that does wrong', () => {
     ['NUL', 'a\0b'],
     ['no number', { n: Number.NaN }],
     ['a map', { m: new Map() }],
-  ])('gives what no store takes (%s): an outcome of kind transform', async (_, result) => {
+  ])('with a result that cannot be stored (%s): an outcome of kind transform', async (_, result) => {
     const done = await execute(new FakeRun(program([task('a')])), { tool: new FakeTool(() => ok(result as never)) })
     expect(done.failure).toMatchObject({ code: 'transform', details: { error: { code: 'UNSTORABLE' } } })
   })
 
-  it('gives what is read back as it would be stored', async () => {
+  it('with an unusual result: the value is normalised as it would be stored', async () => {
     const tool = new FakeTool((call, n) =>
       n === 1 ? ok({ at: new Date(0), gone: undefined } as never) : ok(call.config['see']!),
     )
@@ -167,7 +167,7 @@ describe('a tool that does wrong', () => {
 })
 
 describe('notes', () => {
-  it('one for each try, with the rule that decided', async () => {
+  it('one for each attempt, with the rule that decided', async () => {
     const tool = new FakeTool((_, n) =>
       n === 2 ? ok({ n }) : n === 3 ? ok({ n }) : error('server_error', { http: { status: 503, headers: { a: 'b' } } }),
     )
@@ -204,14 +204,14 @@ describe('notes', () => {
     ])
   })
 
-  it('of a task without rules: no rule; of one that could not be asked for: its error', async () => {
+  it('of a task without rules: no rule; of one whose fields could not be rendered: its error', async () => {
     const tasks = [task('a'), task('b', { config: { x: '{{ 1 + "a" }}' } })]
     const { notes } = await execute(new FakeRun(program(tasks)), { tool: new FakeTool(() => ok(1)) })
     expect(notes[0]).not.toHaveProperty('rule')
     expect(notes[1]).toMatchObject({ task: 'b', status: 'error', error: { kind: 'transform' }, last: true })
   })
 
-  it('visit and attempt continue over a long rest', async () => {
+  it('visit and attempt continue across a long rest', async () => {
     const run = new FakeRun(
       program([task('a'), task('b', { rules: [rule('{{ output.status == "error" }}', 'retry', { delayS: 60 })] })]),
     )
@@ -239,7 +239,7 @@ describe('secrets', () => {
   const secrets = { env: true as const, variables: { TOKEN } }
   const config = { header: 'Bearer {{ keychain.api.token }}' }
 
-  it('reach the tool and nothing else: result, context, failure, notes, log', async () => {
+  it('reach only the tool, not result, context, failure, notes or log', async () => {
     const run = new FakeRun(
       program(
         [
@@ -283,7 +283,7 @@ describe('secrets', () => {
     expect(JSON.stringify(done)).not.toContain('tok-')
   })
 
-  it('one that is missing fails the step before anything is tried', async () => {
+  it('a missing one fails the step before any attempt', async () => {
     const tool = new FakeTool(() => ok(1))
     const done = await execute(new FakeRun(program([task('a')], { keychain })), {
       tool,
@@ -310,7 +310,7 @@ describe('secrets', () => {
 })
 
 describe('many tasks that end at once', () => {
-  it('let the event loop turn, keep their tries and the memory of the notes bounded', async () => {
+  it('let the event loop turn, and keep attempts and memory of the notes bounded', async () => {
     const tool = new FakeTool((_, n) => ok(n))
     const rules = [rule('{{ output.data < 20000 }}', 'jump', { to: 'a', set: { 'iter.n': '{{ output.data }}' } })]
     let turns = 0

@@ -1,6 +1,6 @@
 /**
- * Workers that are killed, one after another, at every point of one pipeline with a long rest in it. The step is what is not
- * lost: it is done again from its first task, or from where it last rested for long, each task under the key it had.
+ * Workers that are killed one after another, at every point of one pipeline with a long rest in it. The step is not
+ * lost: it is executed again from its first task, or from its last long rest, each task under its original key.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -31,7 +31,7 @@ const PLACES = [
 ]
 
 describe.each(PLACES)('killed on $name', (place) => {
-  it('continues from where it rested, in any worker', { timeout: 120_000 }, async () => {
+  it('continues from its last rest, in any worker', { timeout: 120_000 }, async () => {
     const dist = built()
     const { url, drop } = await place.open()
     const store = await openStore(url)
@@ -51,7 +51,7 @@ describe.each(PLACES)('killed on $name', (place) => {
       await process.line('ready')
       return process
     }
-    /** Kills it once it says this. */
+    /** Kills it once it reports this. */
     const dies = async (process: Program, at: string): Promise<void> => {
       while ((await process.line<{ tried: string }>('tried')).tried !== at);
       await process.kill()
@@ -91,17 +91,17 @@ describe.each(PLACES)('killed on $name', (place) => {
 
       expect(tried).toEqual([
         'first#1', // killed
-        'first#1', // anew: nothing had been saved
+        'first#1', // from the start: nothing had been saved
         'page#1',
         'page:2#1', // killed
-        'first#1', // anew
+        'first#1', // from the start
         'page#1',
         'page:2#1', // under the same key
         'limited#1', // killed while it rested
         'limited#2', // killed
         'limited#2', // from the rest on
         'last#1', // killed
-        'limited#2', // from the rest on: what came after it was not saved
+        'limited#2', // from the rest on: later tasks were not saved
         'last#1',
       ])
       expect(runs.size).toBe(1)

@@ -1,6 +1,6 @@
 /**
- * What a pipeline must do, said a second time: a loop over tasks with everything in variables, written from the notation's rules and
- * not from the machine. It knows only the conditions and answers that the generator makes.
+ * A second implementation of pipelines: a loop over tasks with all state in variables, written from the notation's
+ * rules and not from the machine. It supports only the conditions and replies that the generator produces.
  */
 
 export type Answer = 'ok' | 'error' | 'crash'
@@ -25,7 +25,7 @@ export interface ToyRule {
 }
 
 export interface ToyTask {
-  /** Of its tries, one after another, over and over. */
+  /** Outcomes of its attempts, in order, repeated cyclically. */
   readonly answers: readonly Answer[]
   readonly rules: readonly ToyRule[]
   readonly unmatched: 'fail' | 'continue'
@@ -38,7 +38,7 @@ export interface Told {
   readonly tries: readonly string[]
   readonly rests: readonly number[]
   readonly end: 'done' | 'failed'
-  /** Done: number of the try whose result it is (0: none). Failed: the kind of error. */
+  /** Done: number of the attempt with the result (0: none). Failed: the kind of error. */
   readonly with: number | string
   readonly counter: number
 }
@@ -73,7 +73,7 @@ export function foretell(tasks: readonly ToyTask[], most: number): Told {
 
     const does = chosen?.do ?? (good || (rules.length > 0 && unmatched === 'continue') ? 'continue' : 'fail')
     const leaves = does === 'continue' || does === 'jump' || does === 'break'
-    // Both are rendered against the counter as it was: of two that write it, the rule's stays.
+    // Both are rendered against the old counter: of two that write it, the rule's value stays.
     const before = counter
     if (good && leaves && marks) counter = before + 10
     if (chosen?.counts) counter = before + 1

@@ -1,4 +1,7 @@
-/** Random programs, held to the oracle: which tasks are tried in which order, how often, how long it rests and how it ends. */
+/**
+ * Random programs, compared with the oracle: which tasks are tried in which order, how often, how long they rest and
+ * how they end.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it, vi } from 'vitest'
@@ -47,7 +50,10 @@ function written(when: Condition): string | null {
 
 const plus = (n: number) => ({ 'ctx.counter': `{{ (ctx.counter or 0) + ${n} }}` })
 
-/** The same program in the notation, executed as a worker does it: long rests give it back, and it is taken up again. */
+/**
+ * The same program in the notation, executed as a worker does: a long rest returns the run, which is then claimed
+ * again.
+ */
 async function observe(toys: readonly ToyTask[], longRestMs: number): Promise<Told> {
   const asked = toys.map(() => 0)
   const tool = new FakeTool((call, n) => {

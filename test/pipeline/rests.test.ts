@@ -1,4 +1,4 @@
-/** Rests between tries: short ones in place, long ones with the run given back and its state saved. */
+/** Rests between attempts: short ones in place, long ones with the run returned and its state saved. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task, ticking } from './rig.ts'
 
@@ -13,7 +13,7 @@ const retry = (delayS: number | string, more = {}) =>
   rule('{{ output.status == "error" }}', 'retry', { attempts: 4, delayS, ...more })
 
 describe('a short rest', () => {
-  it('is waited for in place, and nothing is saved or looked for', async () => {
+  it('is waited for in place, and nothing is saved or read', async () => {
     const tool = new FakeTool((_, n) => (n < 3 ? error() : ok(n)))
     const run = new FakeRun(program([task('a', { rules: [retry(4)] })]))
     const running = execute(run, { tool })
@@ -62,7 +62,7 @@ describe('a long rest', () => {
       { input: { given: '{{ execution_id }}' } },
     )
 
-  it('gives the run back, and the next execution continues exactly there', async () => {
+  it('returns the run, and the next execution continues exactly there', async () => {
     const run = new FakeRun(longProgram())
     const tool = new FakeTool((call, n) =>
       n === 1 ? ok({ n: 7 }) : n < 4 ? error('timeout') : ok(call.config['see']!),
@@ -77,7 +77,7 @@ describe('a long rest', () => {
     expect(tool.calls.slice(1).map(({ key }) => key)).toEqual(Array(3).fill('key-1:second'))
   })
 
-  it('tries are counted over all executions', async () => {
+  it('attempts are counted over all executions', async () => {
     const run = new FakeRun(longProgram())
     const tool = new FakeTool((_, n) => (n === 1 ? ok({ n: 7 }) : error('timeout')))
     const kinds = []
@@ -86,7 +86,7 @@ describe('a long rest', () => {
     expect(tool.calls).toHaveLength(5)
   })
 
-  it('a template may ask for it', async () => {
+  it('a template may request it', async () => {
     const run = new FakeRun(longProgram('{{ output.error.details.after }}'))
     const tool = new FakeTool((_, n) =>
       n === 1
@@ -98,7 +98,7 @@ describe('a long rest', () => {
     expect(await execute(run, { tool })).toMatchObject({ kind: 'later', ms: 90_000 })
   })
 
-  it('lost between saving and giving back: what is left of the rest is kept, and the context is written again', async () => {
+  it('lost between saving and returning: the remaining rest is kept, and the context is written again', async () => {
     const run = new FakeRun(longProgram())
     const tool = new FakeTool((_, n) => (n === 1 ? ok({ n: 7 }) : n === 2 ? error() : ok('end')))
     await execute(run, { tool, attempt: 1 })
@@ -136,7 +136,7 @@ describe('a long rest', () => {
     }
   })
 
-  it('a pipeline that failed starts again when it is done again', async () => {
+  it('a pipeline that failed starts again when it is executed again', async () => {
     const run = new FakeRun(program([task('a', { rules: [retry(60, { attempts: 2 })] })]))
     const tool = new FakeTool((_, n) => (n <= 2 ? error() : ok('at last')))
     expect((await execute(run, { tool })).kind).toBe('later')
@@ -145,7 +145,7 @@ describe('a long rest', () => {
     expect(tool.calls.map(({ context }) => context['attempt'])).toEqual([1, 2, 1])
   })
 
-  it('a state too large to be saved rests where it is', async () => {
+  it('a state too large to be saved rests in place', async () => {
     const run = new FakeRun(program([task('big'), task('a', { rules: [retry(60)] }), task('small')]))
     run.maxBytes = 10_000
     const tool = new FakeTool((_, n) => (n === 1 ? ok('x'.repeat(20_000)) : n === 2 ? error() : ok('small')))
@@ -157,7 +157,7 @@ describe('a long rest', () => {
     expect(done.notes).toContainEqual(expect.objectContaining({ event: 'pipeline.kept', ms: 60_000 }))
   })
 
-  it('no secret is in what is saved', async () => {
+  it('no secret is in the saved state', async () => {
     const keychain = [{ name: 'db', kind: 'env', map: { password: 'PW' }, ref: null } as const]
     const run = new FakeRun(
       program(

@@ -1,4 +1,4 @@
-/** A run held in memory, and tools that are functions: what a pipeline does without an engine around it. */
+/** A run in memory, and tools that are functions: a pipeline without an engine around it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
 import type { Logger } from '../../src/kernel/logger.ts'
@@ -55,7 +55,7 @@ export function error(kind = 'server_error', more: Partial<Envelope> = {}): Enve
 
 type Answer = (call: ToolCall, n: number) => Envelope | Promise<Envelope>
 
-/** A tool that answers as it is told and remembers its calls. */
+/** A tool that returns scripted replies and records its calls. */
 export class FakeTool implements Tool {
   readonly kind: string
   readonly calls: ToolCall[] = []
@@ -72,13 +72,13 @@ export class FakeTool implements Tool {
     this.calls.push(call)
     return await this.#answer(call, this.calls.length)
   }
-  /** Labels in the order they were tried. */
+  /** Labels in the order of their attempts. */
   get labels(): readonly string[] {
     return this.calls.map(({ context }) => String(context['task']))
   }
 }
 
-/** What outlives an execution. */
+/** State that outlives an execution. */
 export class FakeRun {
   readonly program: Program
   readonly payload: StepPayload
@@ -111,7 +111,7 @@ export interface ExecuteOptions extends Partial<StepHandlerOptions> {
   readonly signal?: AbortSignal
 }
 
-/** One execution of the run, as a worker does it: payload and results cross as JSON text. */
+/** One execution of the run, as in a worker: payload and results cross as JSON text. */
 export async function execute(run: FakeRun, options: ExecuteOptions = {}): Promise<Executed> {
   const { tool, attempt = 1, tenant = null, signal = new AbortController().signal, ...handlerOptions } = options
   const tools = options.tools ?? new Tools()
@@ -161,7 +161,7 @@ export async function execute(run: FakeRun, options: ExecuteOptions = {}): Promi
   }
 }
 
-/** With timers that tests move: until something waits for one. A pipeline may let the event loop turn before it does. */
+/** With timers that tests move: until a timer is pending. A pipeline may let the event loop turn before that. */
 export async function ticking(): Promise<void> {
   while (vi.getTimerCount() === 0) await turn()
 }

@@ -1,4 +1,4 @@
-/** Steps for real: engine, worker and tools on a store of their own; each step is a workflow of one node. */
+/** Real steps: engine, worker and tools on a separate store; each step is a workflow of one node. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -85,7 +85,7 @@ export class Stage {
     await this.engine.sweep()
   }
 
-  /** The run of its one node, once it is as wanted. */
+  /** The run of its one node, once it has the required state. */
   async runWhen(id: string, wanted: (run: RunRow) => boolean): Promise<RunRow> {
     for (const end = Date.now() + 20_000; Date.now() < end; ) {
       const [found] = await this.store.read.instanceRuns({ instanceId: id, limit: 1, after: null })
@@ -112,7 +112,7 @@ export class Stage {
   }
 }
 
-/** A service on this machine. */
+/** A local service. */
 export class Service {
   readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers'] }[] =
     []

@@ -1,20 +1,20 @@
-/** Tasks in order, what they see and what they leave: a step's pipeline as its author meets it. */
+/** Tasks in order, what they can read and what they leave: a step's pipeline as its author sees it. */
 import { describe, expect, it } from 'vitest'
 import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task } from './rig.ts'
 
 describe('tasks in order', () => {
-  it('tries each once and gives the result of the last', async () => {
+  it('runs each once and returns the result of the last', async () => {
     const tool = new FakeTool((call) => ok({ from: call.context['task']! }))
     const done = await execute(new FakeRun(program([task('a'), task('b'), task('c')])), { tool })
     expect(tool.labels).toEqual(['a', 'b', 'c'])
     expect(done).toMatchObject({ kind: 'succeeded', result: { from: 'c' } })
   })
 
-  it('a step without tasks succeeds with nothing', async () => {
+  it('a step without tasks succeeds with an empty result', async () => {
     expect(await execute(new FakeRun(program([])))).toMatchObject({ kind: 'succeeded', result: null })
   })
 
-  it('hands a result on as _prev, by label, in results, with .data for itself', async () => {
+  it('passes a result on as _prev, by label, in results, with .data for itself', async () => {
     const tool = new FakeTool((call, n) => (n === 1 ? ok({ rows: [1, 2] }) : ok(call.config['seen']!)))
     const seen = {
       prev: '{{ _prev.rows }}',
@@ -37,7 +37,7 @@ describe('tasks in order', () => {
     })
   })
 
-  it('looks into the body of an http answer', async () => {
+  it('exposes the body of an http reply', async () => {
     const answer = { status_code: 200, headers: {}, body: { items: [7] }, data: { items: [7] } }
     const tool = new FakeTool((call, n) => (n === 1 ? ok(answer) : ok(call.config['seen']!)))
     const config = { seen: ['{{ fetch.items }}', '{{ fetch.data.items }}', '{{ _prev.body.items }}'] }
@@ -61,7 +61,7 @@ describe('tasks in order', () => {
     })
   })
 
-  it('takes a result with status: error for what it is, a result', async () => {
+  it('treats a result with status: error as a result', async () => {
     const tool = new FakeTool(() => ok({ status: 'error', message: 'a row of the data' }))
     const done = await execute(new FakeRun(program([task('a')])), { tool })
     expect(done).toMatchObject({ kind: 'succeeded', result: { status: 'error' } })
@@ -76,7 +76,7 @@ describe('tasks in order', () => {
   })
 })
 
-describe('what templates see', () => {
+describe('names in templates', () => {
   const look = async (see: unknown, given = payload(), more = {}) => {
     const tool = new FakeTool((call) => ok(call.config['see']!))
     return await execute(new FakeRun(program([task('look', { config: { see: see as never } })], more), given), { tool })
@@ -129,7 +129,7 @@ describe('what templates see', () => {
     expect((await look(see, given, { iterator: 'row' })).result).toEqual([7, 7, 2, false, true, 3])
   })
 
-  it('args over the input of the step; input and args are one', async () => {
+  it('args over the input of the step; input and args are the same', async () => {
     const given = payload({ workload: { base: 10 }, args: { page: 5 } })
     const input = { page: 1, size: '{{ base * 2 }}', from: '{{ args.page }}' }
     const see = { args: '{{ args }}', input: '{{ input.page }}', bare: '{{ size }}' }
@@ -140,7 +140,7 @@ describe('what templates see', () => {
     })
   })
 
-  it('in the fields of a tool, the input of its own task first; the tool is given all of it', async () => {
+  it('in the fields of a tool, the input of its own task first; the tool receives all of it', async () => {
     const tool = new FakeTool((call) => ok(call.config['see']!))
     const given = payload({ workload: { city: 'Rome' }, args: { n: 1 } })
     const own = task('a', {
@@ -180,7 +180,7 @@ describe('what templates see', () => {
 })
 
 describe('set', () => {
-  it('reports entries of the context and shows them at once', async () => {
+  it('reports entries of the context and makes them visible at once', async () => {
     const tool = new FakeTool((call) => ok(call.config['see'] ?? null))
     const tasks = [
       task('a', { rules: [rule(null, 'continue', { set: { 'ctx.page': 3, 'iter.seen': true, 'step.own': 'x' } })] }),
@@ -218,7 +218,7 @@ describe('set', () => {
     })
   })
 
-  it('of a task: the raw result; after it ended well, not while it is tried again', async () => {
+  it('of a task: the raw result; after it ended well, not while it is retried', async () => {
     const tool = new FakeTool((_, n) => ok({ n, ready: n === 3 }))
     const poll = task('poll', {
       set: { 'ctx.answer': '{{ output }}', 'ctx.n': '{{ output.n }}' },
@@ -245,7 +245,7 @@ describe('set', () => {
     expect(done).toMatchObject({ kind: 'failed', set: { why: 'server_error' } })
   })
 
-  it('gives an entry once, with its last value', async () => {
+  it('reports an entry once, with its last value', async () => {
     const tool = new FakeTool((_, n) => ok(n))
     const rules = [
       rule('{{ output.data < 50 }}', 'jump', { to: 'a', set: { 'ctx.all': '{{ (ctx.all or []) + [output.data] }}' } }),
@@ -255,7 +255,7 @@ describe('set', () => {
   })
 })
 
-describe('what cannot be evaluated fails loudly', () => {
+describe('an expression that cannot be evaluated fails the step', () => {
   const fails = async (tasks: Parameters<typeof program>[0], more = {}) => {
     const tool = new FakeTool(() => ok({ n: 1 }))
     const done = await execute(new FakeRun(program(tasks, more)), { tool })

@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * A worker to be killed. Its one tool says under which key it is asked and answers, or, where it is told to, never does.
+ * A worker to be killed. Its only tool reports the key of the call and replies, or, if configured, never does.
  *
- *   { dist, url, hangs: 'task#attempt' | null } → { ready }, { run, tried: 'task#attempt' }…; of a second visit 'task:2#attempt'
+ *   { dist, url, hangs: 'task#attempt' | null } → { ready }, { run, tried: 'task#attempt' }…; of a second visit
+ *   'task:2#attempt'
  */
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

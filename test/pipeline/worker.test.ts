@@ -34,7 +34,7 @@ describe.each(PLACES)('steps on $name', (place) => {
   const notes = async (s: Stage, runId: string, type: string): Promise<any[]> =>
     (await s.store.read.runHistory(runId)).filter((e) => e.type === type).map((e) => JSON.parse(e.data ?? '{}').notes)
 
-  it('goes through pages by jump, over answers that fail now and then', async () => {
+  it('pages by jump, over replies that fail intermittently', async () => {
     const s = await stage()
     const pages = await service((url, n, response) => {
       const page = Number(url.searchParams.get('page'))
@@ -130,7 +130,7 @@ describe.each(PLACES)('steps on $name', (place) => {
     expect(resting.runAt - (await s.store.now())).toBeGreaterThan(3_500_000)
     expect(await s.context(id)).toEqual({ first: 1 })
 
-    // The only slot is free meanwhile.
+    // The only slot is free in the meantime.
     const other = await s.start(program([task('quick')], { step: 'other' }))
     expect(await s.ended(other)).toBe('completed: success')
 
@@ -160,7 +160,7 @@ describe.each(PLACES)('steps on $name', (place) => {
     await eventually(async () => (alive(pid) ? null : true))
   })
 
-  it('a task that takes too long: an outcome that a rule can look at', async () => {
+  it('a task that takes too long: an outcome that a rule can read', async () => {
     const s = await stage()
     const tasks = [
       task('sleep', {

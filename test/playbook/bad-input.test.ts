@@ -1,4 +1,4 @@
-/** What goes wrong outside: the step fails with a kind that says what it was, and the execution ends by its policy. */
+/** External failures: the step fails with a kind that names the cause, and the execution ends by its policy. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,12 +7,12 @@ import { STORES } from '../dag/stores.ts'
 import { Performance } from './performance.ts'
 import { playbook } from './stage.ts'
 
-/** Takes connections and never says a word. */
+/** Accepts connections and never sends anything. */
 const silent = createServer(() => {})
 
 const python = (code: string, more = ''): string => `{ kind: python, ${more}code: ${JSON.stringify(code)} }`
 
-/** A tool, and the kind and words of the error it must end with. */
+/** A tool, and the kind and message of the error it must end with. */
 const CASES: readonly (readonly [what: string, tool: string, kind: string, words: RegExp])[] = [
   ['python that raises', python('raise RuntimeError("no such row")'), 'unknown', /no such row/],
   ['python that does not parse', python('def ('), 'parse', /SyntaxError|invalid syntax/],
@@ -55,7 +55,7 @@ describe.each(STORES)('bad input on $name', (place) => {
     expect(error.message).toMatch(words)
   })
 
-  it('python that prints garbage still gives its result', async () => {
+  it('python that prints garbage still returns its result', async () => {
     const code = 'import sys; print("{\\"result\\": 1}\\x00\\xff"); sys.stderr.write("garbage"); result = {"n": 2}'
     const id = await stage.start(await stage.read(playbook(`workflow:\n  - { step: a, tool: ${python(code)} }\n`)))
     expect(await stage.ended(id)).toBe('completed: success')

@@ -1,4 +1,4 @@
-/** What steps see of each other's data: in a loop, in code, in the final step, and whichever way a value has travelled. */
+/** Which data of each other steps can read: in a loop, in code, in the final step, and however a value was passed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import { SLOT } from '../../src/net/slots.ts'
@@ -28,7 +28,7 @@ workflow:
     loop: { in: "{{ workload.numbers }}", iterator: n }
     tool: { kind: noop, result: "{{ ctx.sum | default(0) }}", set: { ctx.sum: "{{ (ctx.sum | default(0)) + iter.n }}" } }
 `
-    it('an item sees what the one before it wrote into the context', async () => {
+    it('an item reads the context entries written by the previous one', async () => {
       const { end, ctx, results } = await play(SUM)
       expect([end, ctx, results.add.results]).toEqual(['completed: success', { sum: 6 }, [0, 1, 3]])
     })
@@ -67,7 +67,7 @@ workflow:
       expect((await play(text)).ctx).toEqual({ all: 'abc' })
     })
 
-    it('a parallel one sees the context as it was when the loop began', async () => {
+    it('a parallel one reads the context as it was when the loop began', async () => {
       const { results } = await play(SUM.replace('iterator: n }', 'iterator: n, spec: { mode: parallel } }'))
       expect(results.add.results).toEqual([0, 0, 0])
     })
@@ -84,7 +84,7 @@ workflow:
     expect((await play(text)).results).toEqual({ work: 1, report: 'success' })
   })
 
-  it('code sees the results of all steps that have run, named in a template or not', async () => {
+  it('code can read the results of all steps that have run, whether or not a template refers to them', async () => {
     const text = `workflow:
   - step: first
     tool: { kind: noop, result: { a: 1 } }
@@ -111,7 +111,7 @@ workflow:
     expect(results.later.results).toEqual([['first', 'look', 'many']])
   })
 
-  it('a guard answers the same before and after a value has been stored', async () => {
+  it('a guard gives the same result before and after a value has been stored', async () => {
     const keys = (of: string): string => `"{{ ${of} | list | join(' ') }}"`
     const text = `workload: { given: { zz: 1, a: 2, é: 3 } }
 workflow:

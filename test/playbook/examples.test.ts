@@ -1,4 +1,4 @@
-/** The playbooks of examples/playbooks, each with the end it must reach, with real tools on both stores. */
+/** The playbooks of examples/playbooks, each with its required end, with real tools on both stores. */
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DefinitionError } from '../../src/notations/source/mistakes.ts'
@@ -22,7 +22,7 @@ describe.each(STORES)('examples on $name', (place) => {
     await service.close()
   })
 
-  it('weather.yaml: a parallel loop that tries 503 again, two branches by guard, a final step', async () => {
+  it('weather.yaml: a parallel loop that retries 503, two branches by guard, a final step', async () => {
     const id = await stage.start(await readExample('weather.yaml'), { base_url: service.url })
     expect(await stage.ended(id)).toBe('completed: success')
     const results = await stage.results(id)
@@ -57,14 +57,14 @@ describe.each(STORES)('examples on $name', (place) => {
     expect(service.asked.get('/rows?page=3')).toBe(2)
   })
 
-  it('pages-by-cycle.yaml: the same by going round in the workflow', async () => {
+  it('pages-by-cycle.yaml: the same with a cycle in the workflow', async () => {
     const id = await stage.start(await readExample('pages-by-cycle.yaml'), { base_url: service.url })
     expect(await stage.ended(id)).toBe('completed: success')
     expect((await stage.results(id))['done']).toEqual({ total: ALL_ROWS })
     expect(service.asked.size).toBe(5)
   })
 
-  it('orders.yaml: a sub-playbook for each order; the one that fails is counted and stops no other', async () => {
+  it('orders.yaml: a subplaybook for each order; a failed one is counted and stops no other', async () => {
     const id = await stage.start(await readExample('orders.yaml'))
     expect(await stage.ended(id)).toBe('completed: success')
     expect((await stage.results(id))['count']).toEqual({ total: 3, success: 2, failed: 1 })
@@ -84,7 +84,7 @@ describe.each(STORES)('examples on $name', (place) => {
     expect(service.asked.get(`/status/${status}`)).toBe(asked)
   })
 
-  it('irregular.yaml: every irregular shape is understood and warned of, and refused when strict', async () => {
+  it('irregular.yaml: every irregular form is accepted with a warning, and refused when strict', async () => {
     const definition = await readExample('irregular.yaml')
     const id = await stage.start(definition)
     expect(await stage.ended(id)).toBe('completed: success')
@@ -119,7 +119,7 @@ describe.each(STORES)('examples on $name', (place) => {
 })
 
 describe('the folder of examples', () => {
-  it('has no playbook without a test above, and every one is valid', async () => {
+  it('every playbook in the directory has a test above and is valid', async () => {
     const files = readdirSync(EXAMPLES).filter((file) => file.endsWith('.yaml'))
     expect(files.sort()).toEqual(
       ['irregular', 'ledger', 'order', 'orders', 'pages-by-cycle', 'pages-by-jump', 'release', 'rescue', 'weather'].map(

@@ -1,4 +1,4 @@
-/** Where tokens of a fork meet: a joining step runs once, whatever lies between it and the fork. */
+/** Where tokens of a fork meet: a joining step runs once, whatever is between it and the fork. */
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PLACES } from '../engine/drive.ts'
@@ -135,13 +135,13 @@ describe.each(PLACES)('joins on $name', (place) => {
 })
 
 describe('a law', () => {
-  /** Steps with arcs to later ones, by their distance; the first leads to all of them in the end. */
+  /** Steps with arcs to later ones, by their distance; all are reachable from the first. */
   const shape = fc.array(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }), {
     minLength: 2,
     maxLength: 9,
   })
 
-  it('where every arc is taken and every meeting is a join, each step that is reached runs once, in any order', async () => {
+  it('if every arc is taken and every meeting is a join, each reached step runs once, in any order', async () => {
     const [place] = PLACES
     const stage = await Stage.open(place as (typeof PLACES)[number])
     await fc.assert(

@@ -1,4 +1,4 @@
-/** Plays playbooks for real: engine, worker and tools on a store of their own, until each has ended. */
+/** Plays playbooks for real: engine, worker and tools on a separate store, until each has ended. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Long loops and many turns. That they end as they should, through a server and a worker that are processes of their own;
- * and that an item costs what it costs in a short one, counted in what the store is asked for, never in time.
+ * Long loops and many cycles: they end correctly, with a server and a worker in separate processes; and an item costs
+ * the same as in a short loop, measured in calls of the store, never in time.
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -17,7 +17,7 @@ const FULL = process.env['PETREL_TEST_FULL'] === '1'
 const ITEMS = FULL ? 100_000 : 1_200
 const MOST_EVENTS = 1_000
 
-/** For a machine that does other things as well. */
+/** Allows for other load on the machine. */
 vi.setConfig({ testTimeout: FULL ? 1_800_000 : 120_000, hookTimeout: 120_000 })
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
@@ -34,8 +34,8 @@ onBothStores('a long loop, played by a server and a worker', (stage) => {
   })
   afterAll(() => processes?.close())
 
-  it(`ends with the results of ${ITEMS} items in their order, each of them one run`, async () => {
-    // What processes take at first is not growth.
+  it(`ends with the results of ${ITEMS} items in order, each of them one run`, async () => {
+    // Memory allocated at the start does not count as growth.
     if (FULL) await processes.play('loop', { items: numbers(10_000) })
     played = await processes.play('loop', { items: numbers(ITEMS) })
     id = played.id
@@ -48,13 +48,13 @@ onBothStores('a long loop, played by a server and a worker', (stage) => {
     const store = await openStore(await stage.url())
     const items = await store.read.steps.itemCounts({ instanceId: id, node: 'visit', most: ITEMS + 1 })
     expect(Object.fromEntries(items)).toEqual({ succeeded: ITEMS })
-    // Nothing is left of what it needed to go on.
+    // All its working data has been removed.
     for (const prefix of [SLOT.scope.prefix, SLOT.tokenArgs.prefix, SLOT.portions.prefix])
       expect(await store.read.slots({ instanceId: id, prefix })).toEqual([])
     await store.close()
   })
 
-  it('logs each item, page by page, and shows itself within bounds', async () => {
+  it('logs each item, page by page, and its view stays bounded', async () => {
     const iterations = new Set<number>()
     let started = 0
     for (let after = '0', more = true; more; ) {
@@ -81,7 +81,7 @@ onBothStores('a long loop, played by a server and a worker', (stage) => {
       // A short one is still warming up.
       expect(laterMb).toBeLessThanOrEqual(earlierMb * (FULL ? 1.15 : 2))
     }
-    // A young space of three times 64 MB, SQLite's cache of 32 MB, and the code.
+    // A young generation of three times 64 MB, SQLite's cache of 32 MB, and the code.
     expect(played.server.peakMb).toBeLessThan(300)
     expect(played.worker.peakMb).toBeLessThan(450)
   })
@@ -93,10 +93,10 @@ interface Shape {
   /** Runs taken at a time. */
   readonly atOnce: number
   readonly sizes: readonly [small: number, large: number]
-  /** 64 items are read at a time, whoever asks for one; a small loop has fewer left. */
+  /** 64 items are read at a time, even for one; a small loop has fewer left. */
   readonly ahead: number
   input(size: number): object
-  /** Beside those of its items or turns. */
+  /** In addition to those of its items or cycles. */
   readonly otherRuns: number
 }
 
@@ -135,7 +135,7 @@ interface Job {
   readonly args: readonly [{ readonly item?: { readonly value: number }; readonly args: { readonly page?: number } }]
 }
 
-/** Takes so many leases over HTTP at a time, and reports them together: how much is settled at once is then given. */
+/** Takes this many leases over HTTP at a time, and reports them together, which fixes the number settled at once. */
 async function work(s: Serving, id: string, atOnce: number): Promise<number> {
   const worker_id = 'scale'
   const asked = { queues: ['playbook'], count: atOnce, worker_id, visibility_timeout_ms: 600_000, wait_ms: 200 }
@@ -155,7 +155,7 @@ async function work(s: Serving, id: string, atOnce: number): Promise<number> {
 }
 
 onBothStores('long playbooks', (stage) => {
-  it.each(SHAPES)('$name costs per turn of many what it costs per turn of few', async (shape) => {
+  it.each(SHAPES)('$name costs per item of many what it costs per item of few', async (shape) => {
     const serving = await stage.serve()
     const { cost, reset } = countCost(serving.store)
     expect((await serving.post('/v1/definitions', shape.text, YAML)).status).toBe(201)
@@ -175,7 +175,7 @@ onBothStores('long playbooks', (stage) => {
     expect(large.slotBytes / many).toBeLessThan(1_000)
     expect(large.mostRuns).toBeLessThanOrEqual(1_000)
     expect(large.netsRead).toBe(0)
-    // Its arcs and the step behind it name the numbers of the loop: no result is read for them.
+    // Its arcs and the next step read only the counts of the loop: no result is read for them.
     expect(large.gathered).toBe(0)
   })
 })

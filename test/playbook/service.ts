@@ -1,4 +1,4 @@
-/** A service for playbooks to ask: forecasts that fail at first, rows in pages, any status. */
+/** A service that playbooks call: forecasts that fail at first, rows in pages, any status. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -8,7 +8,7 @@ const PER_PAGE = 4
 
 export interface Service {
   readonly url: string
-  /** How often each path was asked. */
+  /** Requests per path. */
   readonly asked: ReadonlyMap<string, number>
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ export async function serve(): Promise<Service> {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
     if (url.pathname === '/forecast') {
-      // Every city fails once: who asks again is served.
+      // The first request for each city fails, the next succeeds.
       if (times === 1) return answer(503, { error: 'busy' })
       return answer(200, { temperatures: TEMPERATURES[url.searchParams.get('city') ?? ''] ?? [0] })
     }

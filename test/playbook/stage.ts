@@ -1,6 +1,6 @@
 /**
- * Plays playbooks by hand, on a clock that moves when told: which steps could run now, what each one is given, how it
- * ends. No tool runs; tests of tools use `perform` of performance.ts.
+ * Plays playbooks by hand, on a clock that the test moves: which steps could run now, the input of each, how it ends.
+ * No tool runs; tests of tools use `perform` of performance.ts.
  */
 
 import type { InstanceRow, StoredEvent } from '../../src/model/rows.ts'
@@ -15,7 +15,7 @@ let reports = 0
 
 export class Stage {
   readonly d: Drive
-  /** Claimed and not reported, in the order they came. */
+  /** Claimed and not reported, in the order of the claims. */
   readonly #held: Delivery[] = []
 
   private constructor(d: Drive) {
@@ -23,7 +23,7 @@ export class Stage {
   }
 
   static async open(place: Place): Promise<Stage> {
-    // Leases last as long as the test wants.
+    // Leases last as long as the test needs.
     return new Stage(await Drive.open(place, { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 }))
   }
 
@@ -49,7 +49,7 @@ export class Stage {
     return delivery
   }
 
-  /** What a step-run is given. */
+  /** The input of a step-run. */
   async given(step: string): Promise<StepPayload> {
     return JSON.parse((await this.take(step)).payload) as StepPayload
   }
@@ -58,7 +58,7 @@ export class Stage {
     await this.#report(step, { kind: 'succeeded', result: JSON.stringify(result) }, set)
   }
 
-  /** For good: what a pipeline decides is not tried again. */
+  /** For good: a decision of a pipeline is not retried. */
   async fail(step: string, error: Partial<Failure> = {}): Promise<void> {
     const broke = { code: 'unknown', message: `${step} broke`, retryable: false, ...error }
     await this.#report(step, { kind: 'failed', error: broke }, {})
@@ -81,7 +81,7 @@ export class Stage {
     })
   }
 
-  /** Lets every step that can run end well, until nothing can; the order they ran in. */
+  /** Lets every step that can run end well, until none can; returns the order. */
   async through(answer: (step: string) => Json = () => null): Promise<string[]> {
     const done: string[] = []
     for (;;) {
@@ -118,12 +118,12 @@ export class Stage {
   }
 }
 
-/** A playbook from its sections; what every one must say is added. */
+/** A playbook from its sections; the required ones are added. */
 export function playbook(sections: string): string {
   return `apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: example }\n${sections}`
 }
 
-/** A step that a worker does; `rest` is more of it, in YAML's flow style. */
+/** A step for a worker; `rest` adds to it, in YAML's flow style. */
 export function step(name: string, rest = ''): string {
   return `  - { step: ${name}, tool: { kind: shell, cmd: 'true' }${rest === '' ? '' : `, ${rest}`} }`
 }

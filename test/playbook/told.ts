@@ -1,4 +1,4 @@
-/** What a reader is told about a playbook: `line:column path: message (hint)`. */
+/** The mistakes in a playbook as reported: `line:column path: message (hint)`. */
 
 import type { Definition } from '../../src/notations/source/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../../src/notations/source/mistakes.ts'
@@ -20,7 +20,7 @@ export async function warnings(text: string): Promise<readonly string[]> {
   return ((await read(text)).warnings ?? []).map(line)
 }
 
-/** None is without a suggestion. */
+/** Each has a suggestion. */
 export async function mistakes(
   text: string,
   how: { readonly strict?: boolean; readonly tools?: Tools } = {},

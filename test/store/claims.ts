@@ -20,13 +20,13 @@ async function mostUrgent(store: Store, ...filters: Partial<ClaimFilter>[]): Pro
   return (await load(store, { urgency: filters.map((filter) => ({ ...ANY, ...filter })) })).urgency
 }
 
-/** Runs told apart by their type. */
+/** Runs that differ in their type. */
 async function enqueue(store: Store, ...runs: (Partial<RunRow> & { readonly type: string })[]): Promise<void> {
   await put(store, { runs: { insert: runs.map((run) => aRun({ runAt: T0 - 1_000, ...run })) } })
 }
 
 export function claimTopic(current: Current): void {
-  it('loads the urgency of the next claim for a transaction, too', async () => {
+  it('also loads the priority of the next claim for a transaction', async () => {
     const { store } = current()
     await enqueue(store, { type: 'a', priority: 30 }, { type: 'b', priority: 20 })
     const filters = [ANY, { ...ANY, types: ['a'] }, { ...ANY, types: ['none'] }]
@@ -55,14 +55,14 @@ export function claimTopic(current: Current): void {
     expect(loaded.candidates.map((run) => run.id)).toEqual(runs.slice(0, 12).map((run) => run.id))
   })
 
-  it('gives whole rows', async () => {
+  it('returns complete rows', async () => {
     const { store } = current()
     const run = aRun({ meta: '{}', limitKey: 'a' })
     await put(store, { runs: { insert: [run] } })
     expect((await load(store, { candidates: { ...ANY, ...NONE_FULL, limit: 1 } })).candidates).toEqual([run])
   })
 
-  it('leaves future runs alone until they are due', async () => {
+  it('skips future runs until they are due', async () => {
     const { store } = current()
     await enqueue(store, { type: 'later', runAt: T0 + 60_000, priority: 1 }, { type: 'now', priority: 50 })
     expect(await claimable(store)).toEqual(['now'])
@@ -86,7 +86,7 @@ export function claimTopic(current: Current): void {
     expect(await mostUrgent(store, {})).toEqual([101])
   })
 
-  it('matches exact types and prefixes; every other character means itself', async () => {
+  it('matches exact types and prefixes; every other character is literal', async () => {
     const { store } = current()
     const types = ['a.b', 'a.b.c', 'aXb', 'a_b', 'a%b', 'a%c', 'a%', 'a\\b', 'ab', 'b', '100%.x', 'ünï.x', 'ünï.y', 'a']
     await enqueue(store, ...types.map((type, index) => ({ type, runAt: T0 - 1_000 + index })))
@@ -108,7 +108,7 @@ export function claimTopic(current: Current): void {
     expect(await claimable(store, { types: [] })).toEqual([])
   })
 
-  it('a prefix ends where its bytes end, in whatever script and up to the last character there is', async () => {
+  it('a prefix ends at its last byte, in any script and up to the last code point', async () => {
     const { store } = current()
     const last = '\u{10FFFF}'
     const types = [
@@ -132,7 +132,7 @@ export function claimTopic(current: Current): void {
     }
   })
 
-  it('takes by any filters exactly the types they match', async () => {
+  it('takes exactly the types that the filters match', async () => {
     const { store } = current()
     const name = fc.string({
       unit: fc.constantFrom('a', 'b', '.', '_', '%', '\\', 'ü', '\u{1F426}'),
@@ -155,7 +155,7 @@ export function claimTopic(current: Current): void {
     )
   })
 
-  it('keeps to its queues', async () => {
+  it('takes from its queues only', async () => {
     const { store } = current()
     await enqueue(
       store,
@@ -169,7 +169,7 @@ export function claimTopic(current: Current): void {
     expect(await mostUrgent(store, { queues: ['q1'] }, {}, { queues: ['none'] })).toEqual([100, 7, null])
   })
 
-  it('passes over a paused queue, however many wait in it', async () => {
+  it('skips a paused queue, however many runs are pending in it', async () => {
     const { store } = current()
     await enqueue(store, ...Array.from({ length: 50 }, () => ({ type: 'stuck', queue: 'paused', priority: 1 })), {
       type: 'a',
@@ -185,7 +185,7 @@ export function claimTopic(current: Current): void {
     expect(await mostUrgent(store, {}, { queues: ['paused'] })).toEqual([100, null])
   })
 
-  it('passes over queues and limit keys found full', async () => {
+  it('skips full queues and limit keys', async () => {
     const { store } = current()
     await enqueue(
       store,
@@ -199,7 +199,7 @@ export function claimTopic(current: Current): void {
     expect(await claimable(store, { queues: ['busy'], skipQueues: ['busy'] }, 10)).toEqual([])
   })
 
-  it('shows a tenant only its own; no tenant sees all', async () => {
+  it('shows a tenant only its own; without a tenant, all', async () => {
     const { store } = current()
     await enqueue(
       store,
@@ -212,7 +212,7 @@ export function claimTopic(current: Current): void {
     expect(await mostUrgent(store, { tenant: 'acme' }, { tenant: 'none' })).toEqual([5, null])
   })
 
-  it('obeys the registry: disabled types never, listed ones only for their runtime, the others for all', async () => {
+  it('obeys the registry: disabled types never, registered ones only for their runtime, the others for all', async () => {
     const { store, sql } = current()
     await enqueue(
       store,

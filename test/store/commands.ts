@@ -9,7 +9,7 @@ import type { Current } from './suite.ts'
 const HOLD = 5_000
 const RESEND = 30_000
 
-/** A run that waits for an answer. */
+/** A run that waits for a reply. */
 export function aDeferred(instance: InstanceRow, node: string, given: Partial<RunRow> = {}): RunRow {
   const held = { status: 'leased', leasedBy: 'w', leasedAt: T0, startedAt: T0, deferred: true, epoch: 1 } as const
   return aStep(instance, node, { ...held, ...given })
@@ -31,7 +31,7 @@ export function aCommand(run: RunRow, given: Partial<NewCommand> = {}): NewComma
 const nodes = (rows: readonly { readonly node: string }[]): string[] => rows.map((row) => row.node)
 
 export function commandTopic(current: Current): void {
-  /** A saga with so many steps that wait, each with its command. */
+  /** A saga with many waiting steps, each with its command. */
   async function waiting(store: Store, ...names: string[]): Promise<{ instance: InstanceRow; runs: RunRow[] }> {
     const instance = anInstance({ dialect: 'saga', open: names.length, tenant: 'acme' })
     const runs = names.map((name) => aDeferred(instance, name, { tenant: 'acme' }))
@@ -44,7 +44,7 @@ export function commandTopic(current: Current): void {
   }
   const take = (store: Store, limit = 100) => store.commands.take({ limit, holdMs: HOLD })
 
-  it('are due at once, the longest due first, and held by the process that takes them', async () => {
+  it('are due at once, in order of their due time, and held by the process that takes them', async () => {
     const { store } = current()
     const { instance, runs } = await waiting(store, 'a', 'b', 'c')
     expect(await store.commands.nextDueAt()).toBe(T0 - 1_000)
@@ -66,7 +66,7 @@ export function commandTopic(current: Current): void {
     expect(nodes(await take(store))).toEqual(['a', 'b', 'c'])
   })
 
-  it('rest for their resend interval once they are confirmed, and come again under the same id', async () => {
+  it('rest for their resend interval once they are confirmed, and are due again under the same id', async () => {
     const { store } = current()
     const { runs } = await waiting(store, 'a', 'b')
     const ids = runs.map((run) => run.id)
@@ -85,7 +85,7 @@ export function commandTopic(current: Current): void {
     await store.commands.confirm({ runIds: [] })
   })
 
-  it('fall silent when their run has ended, has been given out again or is gone, and hide nothing behind them', async () => {
+  it('are silenced when their run has ended, has been handed out again or is gone, and hide no later ones', async () => {
     const { store } = current()
     const { runs } = await waiting(store, 'a', 'b', 'c', 'd')
     const [a, b, c, d] = runs as [RunRow, RunRow, RunRow, RunRow]
@@ -99,7 +99,7 @@ export function commandTopic(current: Current): void {
         remove: [c.id],
       },
     })
-    // One at a time: the silent ones before it must not be taken for the end.
+    // One at a time: the silenced ones before it must not be taken for the end.
     expect(nodes(await take(store, 1))).toEqual(['d'])
     const left = await store.commands.of({ runIds: [a.id, b.id, c.id] })
     expect(left.map((row) => row.dueAt)).toEqual([null, null])
@@ -113,7 +113,7 @@ export function commandTopic(current: Current): void {
     expect(await store.commands.nextDueAt()).toBeNull()
   })
 
-  it('that were answered but never confirmed were published by then', async () => {
+  it('that were answered but never confirmed count as published', async () => {
     const { store } = current()
     const names = ['done', 'refused', 'too-large', 'silent', 'confirmed', 'by-hand']
     const { runs } = await waiting(store, ...names)
@@ -158,7 +158,7 @@ export function commandTopic(current: Current): void {
     expect(published['confirmed']).not.toBe(T0 + 70)
   })
 
-  it('put again, for a run that was redriven, are as new', async () => {
+  it('stored again, for a redriven run, are like new', async () => {
     const { store } = current()
     const { runs } = await waiting(store, 'a')
     const [a] = runs as [RunRow]
@@ -176,7 +176,7 @@ export function commandTopic(current: Current): void {
     expect(await take(store)).toMatchObject([{ runId: a.id, body: '[2]' }])
   })
 
-  it('keep their body byte for byte, and refuse invalid JSON', async () => {
+  it('keep their body byte for byte, and invalid JSON is refused', async () => {
     const { store } = current()
     const { instance, runs } = await waiting(store, 'a')
     const [a] = runs as [RunRow]
@@ -198,7 +198,7 @@ export function commandTopic(current: Current): void {
     expect(await store.commands.of({ runIds: [] })).toEqual([])
   })
 
-  it('are taken once by two that take at the same time', async () => {
+  it('are taken once by two processes that take at the same time', async () => {
     const { store, second } = current()
     const names = Array.from({ length: 60 }, (_, i) => `n${String(i).padStart(2, '0')}`)
     await waiting(store, ...names)
@@ -208,12 +208,12 @@ export function commandTopic(current: Current): void {
     )
     const all = taken.flat()
     expect(new Set(all).size).toBe(all.length)
-    // SKIP LOCKED may have passed over some, which are still there.
+    // SKIP LOCKED may have skipped some, which are still due.
     const rest = nodes(await take(store))
     expect([...all, ...rest].sort()).toEqual(names)
   })
 
-  it('go with their runs, by retention and by a reset', async () => {
+  it('are deleted with their runs, by retention and by a reset', async () => {
     const { store, sql } = current()
     const old = T0 - 3_600_000
     const ended = anEndedInstance({ dialect: 'saga', createdAt: old, endedAt: old })
@@ -233,7 +233,7 @@ export function commandTopic(current: Current): void {
     expect(await store.commands.refused.list({ limit: 10, before: null })).toEqual([])
   })
 
-  it('show the doctor runs whose command will never be sent', async () => {
+  it('let the doctor find runs whose command will never be sent', async () => {
     const { store, sql } = current()
     const { runs } = await waiting(store, 'a', 'b', 'c', 'd')
     const [a, b, c, d] = runs as [RunRow, RunRow, RunRow, RunRow]
@@ -253,7 +253,7 @@ export function commandTopic(current: Current): void {
     expect(await store.read.doctor()).toMatchObject([{ check: 'command_without_run', subject: lost }])
   })
 
-  it('keep what was refused: the newest first, cut, whatever it was', async () => {
+  it('rejected messages are stored: the newest first, truncated, with any content', async () => {
     const { store, sql } = current()
     const { refused } = store.commands
     await refused.note(REFUSED)
@@ -265,7 +265,7 @@ export function commandTopic(current: Current): void {
     expect(long).toMatchObject({ code: 'not_found', instanceId: 'i', stepId: 's', body: 'ü'.repeat(2_048) })
     expect(odd).toMatchObject({ body: 'nul \ufffd, half \ufffd', subject: 'x\ufffd' })
     expect(await refused.list({ limit: 1, before: long?.id ?? 0 })).toEqual([first])
-    // The last ten thousand stay.
+    // The last ten thousand are kept.
     const id = (first?.id ?? 0) + 10_000
     const given = `${id - 1}, at, subject, code, message, body FROM workflow_refused LIMIT 1`
     const system = store.kind === 'postgres' ? 'OVERRIDING SYSTEM VALUE' : ''

@@ -34,7 +34,7 @@ const putAll = (store: Store, ...rows: readonly DefinitionRow[]): Promise<void> 
   put(store, { definitions: { put: rows } })
 
 export function definitionTopic(current: Current): void {
-  it('gives back a definition as it was put, whole or without its text', async () => {
+  it('returns a definition as it was put, complete or without its text', async () => {
     const { definitions } = current().store
     const row = aDefinition({ trigger: onEvent('a'), createdBy: 'ada', source: '# ünï\n"quoted" \\ text' })
     await putAll(current().store, row)
@@ -49,7 +49,7 @@ export function definitionTopic(current: Current): void {
     expect(await definitions.byId(row.id)).toEqual(changed)
   })
 
-  it('the latest is the greatest number that is not retired; if all are, the newest is given, as no latest', async () => {
+  it('the latest is the highest number that is not retired; if all are, the newest is returned, as not latest', async () => {
     const { store } = current()
     const [one, two, three] = [1, 2, 3].map((number) => aDefinition({ number, version: `v${number}` })) as [
       DefinitionRow,
@@ -87,7 +87,7 @@ export function definitionTopic(current: Current): void {
     ])
   })
 
-  it('the name is locked, there or not: two that put a first version come one after the other', async () => {
+  it('the name is locked, even if it does not exist: two that put a first version are serialised', async () => {
     const { store, second } = current()
     const other = await second()
     const putNext = (on: Store): Promise<number> =>
@@ -105,7 +105,7 @@ export function definitionTopic(current: Current): void {
     expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
   })
 
-  it('a version and a number are taken once in a name and tenant', async () => {
+  it('a version and a number are unique for a name and tenant', async () => {
     const { store } = current()
     await putAll(store, aDefinition())
     await expect(putAll(store, aDefinition({ number: 2 }))).rejects.toThrow()
@@ -113,7 +113,7 @@ export function definitionTopic(current: Current): void {
     await putAll(store, aDefinition({ tenant: 'red' }), aDefinition({ name: 'other' }))
   })
 
-  it('marks used what still has this text and is in service, and keeps the first time', async () => {
+  it('marks as used the version that still has this text and is in service, and keeps the first time', async () => {
     const { store } = current()
     const row = aDefinition()
     await putAll(store, row)
@@ -128,7 +128,7 @@ export function definitionTopic(current: Current): void {
     expect(await definitions.use(row)).toBeNull()
   })
 
-  it('lists the latest of each name or all versions of one, newest first, by pages', async () => {
+  it('lists the latest of each name or all versions of one, newest first, page by page', async () => {
     const { store } = current()
     const rows = ['a', 'b', 'c'].flatMap((name) =>
       [1, 2, 3].map((number) =>
@@ -162,7 +162,7 @@ export function definitionTopic(current: Current): void {
     expect(await store.definitions.names({ tenant: 'blue' })).toEqual([])
   })
 
-  it('who listens to an event: the latest of a name only, of this tenant', async () => {
+  it('finds the listeners of an event: only the latest version of a name, of this tenant', async () => {
     const { store } = current()
     const b2 = aDefinition({ name: 'b', number: 2, version: '2', trigger: onEvent('paid') })
     await putAll(
@@ -202,7 +202,7 @@ export function definitionTopic(current: Current): void {
     expect(ids(await store.definitions.idle({ tenant: 'red', name: 'order', limit: 2 }))).toEqual([others[0]?.id])
   })
 
-  it('retention leaves them and their nets alone; a reset does not', async () => {
+  it('retention keeps them and their nets; a reset does not', async () => {
     const { store } = current()
     const row = aDefinition({ usedAt: T0 - 9_000_000, createdAt: T0 - 9_000_000, retiredAt: T0 - 9_000_000 })
     await put(store, {

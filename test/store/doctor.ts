@@ -79,7 +79,7 @@ export function doctorTopic(current: Current): void {
     expect(await store.read.doctor()).toEqual([])
   })
 
-  it('finds instances whose end is only half recorded', async () => {
+  it('finds instances whose end is only partly recorded', async () => {
     const { store } = current()
     const bad = [
       anEndedInstance({ endedAt: null }),
@@ -91,7 +91,7 @@ export function doctorTopic(current: Current): void {
     expect((await subjects(store)).sort()).toEqual(bad.map((instance) => instance.id).sort())
   })
 
-  it('finds instances that nothing will move, and wrong counts of open work', async () => {
+  it('finds instances that nothing will advance, and wrong counts of open work', async () => {
     const { store } = current()
     const stuck = anInstance({ open: 0, live: 1 })
     const many = anInstance({ open: 3 })
@@ -104,7 +104,7 @@ export function doctorTopic(current: Current): void {
     expect((await subjects(store)).sort()).toEqual([stuck.id, many.id, few.id].sort())
   })
 
-  it('finds work left in an ended instance', async () => {
+  it('finds open work in an ended instance', async () => {
     const { store } = current()
     const [withRun, withGate] = [anEndedInstance(), anEndedInstance()]
     await put(store, {
@@ -128,7 +128,7 @@ export function doctorTopic(current: Current): void {
     expect((await subjects(store)).sort()).toEqual(bad.map((run) => run.id).sort())
   })
 
-  it('finds limits that count wrong', async () => {
+  it('finds limits with wrong counts', async () => {
     const { store } = current()
     await put(store, { limits: [aLimit('queue:mail', { inUse: 1 }), aLimit('key:stripe', { inUse: 0 })] })
     expect(await subjects(store)).toEqual(['queue:mail'])
@@ -156,7 +156,7 @@ export function doctorTopic(current: Current): void {
     expect((await subjects(store)).sort()).toEqual([gap.id, behind.id, twice.id, zombie.id].sort())
   })
 
-  it('finds dead sessions that still hold runs long after', async () => {
+  it('finds runs held by sessions that are long dead', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 1_000 })
@@ -196,7 +196,7 @@ export function doctorTopic(current: Current): void {
     expect(await subjects(store)).toEqual([deleted.id])
   })
 
-  it('reports where foreign clients bypass a pause or a limit, which do not bind them', async () => {
+  it('reports foreign clients that bypass a pause or a limit, which do not bind them', async () => {
     const { store } = current()
     const foreign = (given: Partial<RunRow>): RunRow =>
       aRun({ status: 'leased', leasedBy: 'go-1', leaseUntil: T0 + 60_000, ...given })
@@ -231,7 +231,7 @@ export function doctorTopic(current: Current): void {
     ])
   })
 
-  it('bounds its report, in sentences', async () => {
+  it('limits its report, and writes it in sentences', async () => {
     const { store } = current()
     await put(store, { runs: { insert: Array.from({ length: 150 }, () => aRun({ status: 'leased' })) } })
     const findings = await store.read.doctor()

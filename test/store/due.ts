@@ -4,7 +4,7 @@ import { ids, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
 export function dueTopic(current: Current): void {
-  it('finds foreign leases past their time, oldest first', async () => {
+  it('finds foreign leases past their end, oldest first', async () => {
     const { store } = current()
     const foreign = (leaseUntil: number) => aRun({ status: 'leased', leasedBy: 'go-1', leaseUntil })
     const [late, later, future] = [foreign(T0 - 2_000), foreign(T0 - 1_000), foreign(T0 + 60_000)]
@@ -15,7 +15,7 @@ export function dueTopic(current: Current): void {
     expect(await store.sweep.expiredLeases({ limit: 10 })).toHaveLength(3)
   })
 
-  it('finds runs past their timeout, waiting or held, and runs that expired before they began', async () => {
+  it('finds runs past their timeout, pending or held, and runs that expired before they began', async () => {
     const { store } = current()
     const sessionId = newId()
     const overdue = [
@@ -70,7 +70,7 @@ export function dueTopic(current: Current): void {
     expect(ids(await store.sweep.overdueGates({ limit: 10 }))).toEqual([gate.id])
   })
 
-  it('finds open gates whose escalation is due, and reports when the next is', async () => {
+  it('finds open gates whose escalation is due, and returns the next due time', async () => {
     const { store } = current()
     const instance = anInstance()
     const gates = [
@@ -88,7 +88,7 @@ export function dueTopic(current: Current): void {
     expect(ids(await store.sweep.escalatingGates({ limit: 10 }))).toEqual([gates[2]!.id])
   })
 
-  it('finds what a foreign client finished by plain SQL, once it is not yet settled', async () => {
+  it('finds runs that a foreign client ended by plain SQL, until they are settled', async () => {
     const { store, sql } = current()
     const instance = anInstance()
     const [step, bare] = [aStep(instance, 'a', { status: 'leased', leasedBy: 'go-1' }), aRun()]
@@ -110,7 +110,7 @@ export function dueTopic(current: Current): void {
     expect(ids(await store.sweep.unsettledRuns({ limit: 10 }))).toEqual([bare.id])
   })
 
-  it('finds cascades cut off', async () => {
+  it('finds interrupted cascades', async () => {
     const { store } = current()
     const cut = anInstance({ more: true })
     await put(store, { instances: { insert: [cut, anInstance()] } })
@@ -135,7 +135,7 @@ export function dueTopic(current: Current): void {
     expect((await store.read.schedules()).map((row) => row.name)).toEqual(['a', 'b', 'done', 'later', 'off'])
   })
 
-  it('knows when the next thing is due', async () => {
+  it('returns the next due time', async () => {
     const { store } = current()
     const next = () => store.sweep.nextDueAt()
     expect(await next()).toBeNull()
@@ -148,7 +148,7 @@ export function dueTopic(current: Current): void {
           far,
           aRun({ runAt: T0 + 95_000 }),
           aRun({ runAt: T0 + 1_000, deletedAt: T0 }),
-          // What is deleted does not expire; a past moment here would keep the sweeper busy for ever.
+          // A deleted row does not expire; a time in the past here would keep the sweeper busy permanently.
           aRun({ expiresAt: T0 - 1_000, deletedAt: T0 }),
         ],
       },

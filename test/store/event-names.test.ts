@@ -1,4 +1,4 @@
-/** The SQL of the stores knows the same types of events as the code. */
+/** The SQL of the stores uses the same types of events as the code. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, type EventType } from '../../src/model/events/events.ts'
 
 const STORE = fileURLToPath(new URL('../../src/store/', import.meta.url))
-/** What SQL writes by itself: outcomes that plain SQL gave a run, heartbeats, and tables of their own. */
+/** Types that SQL writes by itself: outcomes that plain SQL gave a run, heartbeats, and tables of their own. */
 const WRITTEN: Readonly<Record<'postgres' | 'sqlite', readonly EventType[]>> = {
   postgres: [
     'created',
@@ -44,7 +44,7 @@ describe.each(['postgres', 'sqlite'] as const)('event types in the SQL of %s', (
     expect([...named].sort()).toEqual(EVENT_TYPES.filter((type) => !type.includes('.')).sort())
   })
 
-  it('words that clients cannot begin a type with are those of declared types', () => {
+  it('prefixes that clients cannot use are those of declared types', () => {
     const first: ReadonlySet<string> = new Set(EVENT_TYPES.map((type) => type.split('.')[0] as string))
     const reserved = reservedIn(kind)
     expect(reserved).toContain('instance')

@@ -1,4 +1,4 @@
-/** The audit trail takes every declared type of event, dotted words of clients, and no other word. */
+/** The audit trail accepts every declared type of event, dotted words of clients, and no other word. */
 import { expect, it } from 'vitest'
 import { EVENT_TYPES, isRunEvent } from '../../src/model/events/events.ts'
 import { anEvent, aRun } from './rows.ts'
@@ -6,7 +6,7 @@ import { put } from './subject.ts'
 import type { Current } from './suite.ts'
 
 export function eventTypeTopic(current: Current): void {
-  it('keeps events of every declared type, and reads types it does not know', async () => {
+  it('stores events of every declared type, and reads unknown types', async () => {
     const { store } = current()
     const run = aRun()
     await put(store, { runs: { insert: [run] } })

@@ -102,7 +102,7 @@ export function historyTopic(current: Current): void {
     ])
   })
 
-  it('does not take an earlier execution for the open one', async () => {
+  it('does not mistake an earlier execution for the open one', async () => {
     const { store } = current()
     const run = aLeasedRun({ sessionId: newId(), leasedAt: T0 + 100, startedAt: T0 + 20 })
     const told = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20) }
@@ -122,7 +122,7 @@ export function historyTopic(current: Current): void {
     ])
   })
 
-  it('keeps reported times within the row that records them', async () => {
+  it('limits reported times to the span of the row that records them', async () => {
     const { store } = current()
     const run = aRun({ status: 'failed', settledAt: T0 + 30, finishedAt: T0 + 30 })
     const told = { leased_at: iso(T0 + 10), leased_by: 'w', started_at: iso(T0 + 99_000) }
@@ -175,7 +175,7 @@ export function historyTopic(current: Current): void {
     expect((await follow(1, 1)).map((row) => row.seq)).toEqual([2])
   })
 
-  it('feeds all events in the order of their ids', async () => {
+  it('returns all events in the order of their ids', async () => {
     const { store } = current()
     await put(store, {
       events: Array.from({ length: 40 }, (_, n) => anEvent({ type: 'cron.fired', data: `{"n":${n}}` })),

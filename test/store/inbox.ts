@@ -21,14 +21,14 @@ export function inboxTopic(current: Current): void {
   const list = async (query: Partial<InboxQuery> = {}): Promise<string[]> =>
     ids((await current().store.read.listInbox({ ...ALL, ...query })).runs)
 
-  it('lists inbox runs alone, newest first, and among equals the greater id', async () => {
+  it('lists only inbox runs, newest first, and at equal times by descending id', async () => {
     const { store } = current()
     const [x, y, z] = [inbox(), inbox(), inbox({ createdAt: T0 - 5000 })]
     await put(store, { runs: { insert: [z, x, aRun(), y] } })
     expect(await list()).toEqual([...[x.id, y.id].sort().reverse(), z.id])
   })
 
-  it('pages by a cursor that neither newcomers nor equal moments disturb', async () => {
+  it('pages by a cursor that is stable under new rows and equal times', async () => {
     const { store } = current()
     const runs = Array.from({ length: 5 }, () => inbox())
     await put(store, { runs: { insert: runs } })
@@ -44,7 +44,7 @@ export function inboxTopic(current: Current): void {
     expect(seen).toEqual(ids(runs).sort().reverse())
   })
 
-  it('lists what plain SQL puts in, exact to the microsecond where the store is', async () => {
+  it('lists runs inserted by plain SQL, exact to the microsecond if the store is', async () => {
     const { store, sql } = current()
     for (const n of [1, 2, 3]) {
       await sql(`INSERT INTO workflow_run (type, payload) VALUES ('raw.sql.v${n}', '{}')`)
@@ -95,7 +95,7 @@ export function inboxTopic(current: Current): void {
     }
   })
 
-  it('counts waiting and held runs by type, whichever worker holds them', async () => {
+  it('counts pending and held runs by type, for all kinds of holders', async () => {
     const { store } = current()
     await put(store, {
       runs: {

@@ -64,7 +64,7 @@ export function keyTopic(current: Current): void {
     await put(store, { runs: { insert: [aStep(instance, 'a', { fire: 2 }), aStep(instance, 'b')] } })
   })
 
-  it('refuses ids and start keys that are taken', async () => {
+  it('refuses used ids and start keys', async () => {
     const { store } = current()
     const run = aRun()
     const instance = anInstance({ startKey: 'start-1' })

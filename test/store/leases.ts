@@ -5,7 +5,7 @@ import { ids, load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
 export function leaseTopic(current: Current): void {
-  it('registers a session by its first beat and keeps it alive by the next', async () => {
+  it('registers a session by its first heartbeat and keeps it alive by the next', async () => {
     const { store } = current()
     const worker = aWorker({ tenant: 'acme' })
     expect(await store.sweep.beat({ worker, ttlMs: 10_000 })).toEqual({ state: 'running', stop: [] })
@@ -21,7 +21,7 @@ export function leaseTopic(current: Current): void {
     expect((await store.read.workers())[0]!.state).toBe('running')
   })
 
-  it("gives a session the operator's order, which its beats do not overwrite", async () => {
+  it("passes the operator's directive to a session, and heartbeats do not overwrite it", async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 10_000 })
@@ -33,7 +33,7 @@ export function leaseTopic(current: Current): void {
     }
   })
 
-  it('informs a session which of its runs to stop', async () => {
+  it('tells a session which of its runs must stop', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 10_000 })
@@ -47,7 +47,7 @@ export function leaseTopic(current: Current): void {
     expect(await store.sweep.beat({ worker, ttlMs: 10_000 })).toEqual({ state: 'running', stop: [wanted.id] })
   })
 
-  it('signals the held runs of an instance to stop, but none that the same delta inserts', async () => {
+  it('asks the held runs of an instance to stop, but none that the same delta inserts', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 60_000 })
@@ -72,7 +72,7 @@ export function leaseTopic(current: Current): void {
     expect([...stop].sort()).toEqual(ids([before, asked]).sort())
   })
 
-  it('removes expired sessions and hands over their runs, until none is held', async () => {
+  it('removes expired sessions and returns their runs, until none is held', async () => {
     const { store } = current()
     const [dead, alive] = [aWorker(), aWorker()]
     await store.sweep.beat({ worker: dead, ttlMs: 10_000 })
@@ -101,7 +101,7 @@ export function leaseTopic(current: Current): void {
     expect(await store.sweep.lostRuns({ limit: 10 })).toEqual([])
   })
 
-  it('lets no dead session return', async () => {
+  it('a dead session cannot return', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 1_000 })
@@ -139,7 +139,7 @@ export function leaseTopic(current: Current): void {
     expect(third).toMatchObject({ startedAt: T0 + 100, timeoutAt: null })
   })
 
-  it('does not put a start before its lease, however slow the clock of the worker', async () => {
+  it('records no start before its lease, however slow the clock of the worker', async () => {
     const { store } = current()
     const run = aLeasedRun({ sessionId: newId(), leasedAt: T0 })
     await put(store, { runs: { insert: [run] } })
@@ -147,7 +147,7 @@ export function leaseTopic(current: Current): void {
     expect((await store.read.run(run.id))!.startedAt).toBe(T0)
   })
 
-  it('does not put a start into the future, however fast the clock of the worker', async () => {
+  it('records no start in the future, however fast the clock of the worker', async () => {
     const { store } = current()
     const run = aLeasedRun({ sessionId: newId(), leasedAt: T0, timeoutMs: 5_000 })
     await put(store, { runs: { insert: [run] } })
@@ -180,7 +180,7 @@ export function leaseTopic(current: Current): void {
     expect((await store.read.checkpoint(run.id))!.sequence).toBe(3)
   })
 
-  it('counts limits again from the runs that hold room under them', async () => {
+  it('recounts limits from the runs that hold a place under them', async () => {
     const { store } = current()
     const limits = ['queue:mail', 'key:stripe', 'key:none', 'queue:other'].map((key) =>
       aLimit(key, { inUse: 9, windowUsed: 3 }),
@@ -194,7 +194,7 @@ export function leaseTopic(current: Current): void {
           held({ queue: 'mail' }),
           held({ queue: 'x', limitKey: 'mail' }),
           aRun({ queue: 'mail', limitKey: 'stripe' }),
-          // Foreign clients take no room; what one of them ended gives its room back when it is settled.
+          // Foreign clients take no place; a run ended by one of them releases its place when it is settled.
           aRun({ queue: 'mail', status: 'leased', leasedBy: 'go-1', leaseUntil: T0 }),
           held({ queue: 'mail', status: 'cancelled', finishedAt: T0 }),
           aRun({ queue: 'mail', status: 'leased', leasedBy: 'w', leaseUntil: T0, leaseMs: 1000 }),

@@ -25,7 +25,7 @@ const INSTANCES: InstanceQuery = {
 }
 
 export function listTopic(current: Current): void {
-  /** One run for each part of pending, and a leased one. */
+  /** One run for each sub-state of pending, and a leased one. */
   const parts = (queue: string): Record<string, RunRow> => ({
     available: aRun({ queue, runAt: T0 - 1 }),
     scheduled: aRun({ queue, runAt: T0 + 100_000 }),
@@ -34,7 +34,7 @@ export function listTopic(current: Current): void {
     leased: aLeasedRun({ queue, sessionId: newId() }),
   })
 
-  it('distinguishes the parts of pending', async () => {
+  it('distinguishes the sub-states of pending', async () => {
     const { store } = current()
     const rows = parts('q')
     await put(store, { runs: { insert: Object.values(rows) } })
@@ -94,7 +94,7 @@ export function listTopic(current: Current): void {
     expect(await store.read.countListedInstances({ ...INSTANCES, kind: 'chain' }, 10)).toBe(1)
   })
 
-  it('counts waiting and held runs by queue, however they are held', async () => {
+  it('counts pending and held runs by queue, for all kinds of holders', async () => {
     const { store } = current()
     const deferred = aRun({ queue: 'q', status: 'leased', leasedBy: 'w', leasedAt: T0, deferred: true })
     const own = aRun({
@@ -143,7 +143,7 @@ export function listTopic(current: Current): void {
     expect((await store.read.queues()).map((queue) => queue.name)).toEqual(['q', 'r'])
   })
 
-  it('gives the errors of many runs since they were made or redriven, the newest ones', async () => {
+  it('returns the errors of many runs since they were created or redriven, the newest ones', async () => {
     const { store } = current()
     const [a, b, c] = [aRun(), aRun(), aRun()]
     const at = (n: number) => T0 + n * 10
@@ -235,7 +235,7 @@ export function listTopic(current: Current): void {
     expect([page.events.map(({ type }) => type), page.more]).toEqual([['created'], false])
   })
 
-  it('reports that there is more when a full page ends where the feed ended at the last look', async () => {
+  it('reports that there is more when a full page ends at the previous end of the feed', async () => {
     const { store } = current()
     const events = (n: number) => Array.from({ length: n }, () => anEvent({ type: 'queue.paused' }))
     await put(store, { events: events(2) })
@@ -247,7 +247,7 @@ export function listTopic(current: Current): void {
     expect([rest.events.length, rest.more]).toEqual([1, false])
   })
 
-  it('is empty after a reset, and numbers events on', async () => {
+  it('is empty after a reset, and event numbers continue', async () => {
     const { store } = current()
     const instance = anInstance({ netHash: 'kept' })
     await put(store, {

@@ -5,7 +5,7 @@ import { ids, load, put } from './subject.ts'
 import type { Current } from './suite.ts'
 
 export function loadTopic(current: Current): void {
-  it('reads slots by key, by prefix and the greatest under a prefix', async () => {
+  it('reads slots by key, by prefix and the highest under a prefix', async () => {
     const { store } = current()
     const instance = anInstance()
     const slot = (key: string) => ({ instanceId: instance.id, key, value: JSON.stringify(key) })
@@ -60,7 +60,7 @@ export function loadTopic(current: Current): void {
     expect([...(await read(0, 1, 0)).items.values()]).toEqual(['"literal"'])
   })
 
-  it('finds the pending work of an instance, and nothing a worker holds', async () => {
+  it('finds the pending work of an instance, and none that is held', async () => {
     const { store } = current()
     const instance = anInstance({ open: 6 })
     const sessionId = newId()
@@ -136,7 +136,7 @@ export function loadTopic(current: Current): void {
     expect(loaded.childPlaces.get(`${parent.id}/sub/7`)).toBeNull()
   })
 
-  it('answers a repeated report with what it handed out', async () => {
+  it('returns the recorded hand-off for a repeated report', async () => {
     const { store } = current()
     const sessionId = newId()
     const handed = aLeasedRun({ sessionId, reportId: 'r1' })

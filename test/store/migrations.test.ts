@@ -1,4 +1,4 @@
-/** The files of migrations: a number names one of them, none is left out, and a released one never changes. */
+/** The files of migrations: a number names one of them, none is missing, and a released one never changes. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ describe.each(['postgres', 'sqlite'] as const)('migrations of %s', (store) => {
     expect(files.map((file) => Number(file.slice(0, 4)))).toEqual(files.map((_, i) => i + 1))
   })
 
-  /** A database refuses a build that has another text under a number it has applied. Not even a comment may change. */
+  /** A database refuses a build with another text under a number it has applied. Even comments must not change. */
   it('stay byte for byte once they are released', () => {
     const checksums = files.map((file) => [
       file,

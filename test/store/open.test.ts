@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import { built } from '../crash/process.ts'
 
 describe('openStore', () => {
-  it('refuses an unknown URL, naming the forms that would be right and no password', async () => {
+  it('refuses an unknown URL with the valid forms, and does not print a password', async () => {
     for (const url of ['mysql://root:secret@db/x', 'petrel.db', '', 'sqlite:', 'file:petrel.db']) {
       const failure = await openStore(url).then(
         () => null,

@@ -13,7 +13,7 @@ function held(given: Partial<RunRow> = {}): RunRow {
 }
 
 export function ownLeaseTopic(current: Current): void {
-  it('offers candidates queue after queue, if asked to', async () => {
+  it('returns candidates queue by queue, on request', async () => {
     const { store } = current()
     const rows = [
       aRun({ queue: 'b', priority: 1, type: 'y' }),
@@ -35,7 +35,7 @@ export function ownLeaseTopic(current: Current): void {
     expect(ids((await load(store, { candidates: skip })).candidates)).toEqual([b.id])
   })
 
-  it('renews leases that have not run out, for as long as before or as given', async () => {
+  it('renews leases that have not expired, for the previous or a given duration', async () => {
     const { store } = current()
     const [mine, theirs, over] = [held(), held({ leasedBy: 'w2' }), held({ leaseUntil: T0 - 1 })]
     const foreign = held({ leaseMs: null, leasedAt: null })
@@ -60,7 +60,7 @@ export function ownLeaseTopic(current: Current): void {
     )
   })
 
-  it('lets a worker live while it beats, end its leases when it is silent, and come back', async () => {
+  it('keeps a worker with heartbeats, ends its leases when it is silent, and lets it come back', async () => {
     const { store } = current()
     const worker = aWorker({ id: 'w1', name: 'w1', holds: 'lease', tenant: 'acme' })
     const beat = (state: 'running' | 'quiet' | 'terminate' = 'running') =>
@@ -91,7 +91,7 @@ export function ownLeaseTopic(current: Current): void {
     expect(await beat()).toBe('terminate')
     const session = aWorker()
     await store.sweep.beat({ worker: session, ttlMs: 10_000 })
-    // A session's name is not to be had.
+    // The name of a session cannot be used.
     expect(await store.sweep.beatLease({ worker: { ...worker, id: session.id }, ttlMs: 1 })).not.toBe('quiet')
     expect((await store.read.workers()).find((w) => w.id === session.id)?.holds).toBe('session')
   })

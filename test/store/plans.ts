@@ -1,4 +1,4 @@
-/** How Postgres executes a statement: what it reads, and along which index. */
+/** How Postgres executes a statement: the rows it reads, and the index it uses. */
 import type pg from 'pg'
 import type { Call } from '../../src/store/postgres/connection/statement.ts'
 import type { PostgresSubject } from './postgres-subject.ts'
@@ -17,7 +17,7 @@ export interface Plan {
 
 export interface Explained {
   readonly pages: number
-  /** Rows of `workflow_run` and `workflow_instance` that were looked at, wanted or not. */
+  /** Rows of `workflow_run` and `workflow_instance` that were read, including discarded ones. */
   readonly touched: number
   readonly plan: readonly Plan[]
 }
@@ -30,7 +30,7 @@ export class Planner {
     this.#client = client
   }
 
-  /** A session of its own with these settings; a statement keeps the plans it makes there. */
+  /** A separate session with these settings; a statement keeps its plans there. */
   static async on(subject: PostgresSubject, settings: Readonly<Record<string, string>>): Promise<Planner> {
     const client = await subject.connect()
     for (const [key, value] of Object.entries(settings)) await client.query(`SET ${key} = '${value}'`)

@@ -10,7 +10,7 @@ import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 import { aRun } from './rows.ts'
 import { load, put } from './subject.ts'
 
-/** Cost must be the number of distinct (queue, type, priority) that wait, not the number of rows. */
+/** The cost must be the number of distinct pending (queue, type, priority), not the number of rows. */
 describe.skipIf(postgresUrl() === null).each([
   { known: 'never analyzed', analyze: false },
   { known: 'analyzed while it was small', analyze: true },
@@ -99,7 +99,7 @@ describe.skipIf(postgresUrl() === null).each([
       SELECT 'other.type' || n % 3, '{}', now() - interval '1 day', true FROM generate_series(1, 200000) n`)
     const after = await measure()
     for (const [name, cost] of Object.entries(before)) {
-      // a deeper index costs a page more per probe, no more
+      // a deeper index costs one page more per probe
       expect(after[name]!.pages, name).toBeLessThan(cost.pages * 2 + 50)
       expect(after[name]!.touched, name).toBeLessThan(cost.touched * 1.5 + 20)
     }
@@ -141,7 +141,7 @@ describe.skipIf(postgresUrl() === null).each([
       const loaded = await load(store, { candidates: filter })
       const found = loaded.candidates.map((run) => run.type).filter((type) => types.includes(type))
       expect(found.sort(), text).toEqual(types.filter(typeMatcher([text])).sort())
-      // LIKE agrees, where an underscore is written as one.
+      // LIKE agrees, if an underscore is escaped.
       const liked = await subject.foreign.query('SELECT t FROM unnest($1::text[]) t WHERE t LIKE $2', [types, text])
       expect(liked.rows.map((row) => row.t).sort(), text).toEqual(found)
     }

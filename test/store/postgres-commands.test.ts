@@ -1,4 +1,4 @@
-/** What only several connections to one server can do to commands. */
+/** Behaviour of commands that needs several connections to one server. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../services.ts'
 import { aCommand, aDeferred } from './commands.ts'
@@ -43,7 +43,7 @@ describe.skipIf(postgresUrl() === null)('postgres: commands', () => {
     expect(taken.sort()).toEqual([...ids].sort())
   })
 
-  it('a publisher waits for no other: a command that a settle is just putting is skipped', async () => {
+  it('a publisher does not wait for a settle: a command that is being stored is skipped', async () => {
     const [first, second] = await waiting(2)
     await subject.foreign.query('BEGIN')
     await subject.foreign.query('SELECT FROM workflow_command WHERE run_id = $1 FOR UPDATE', [first])
@@ -53,17 +53,17 @@ describe.skipIf(postgresUrl() === null)('postgres: commands', () => {
     expect(await subject.store.commands.take({ limit: 10, holdMs: 60_000 })).toMatchObject([{ runId: first }])
   })
 
-  it('a command put while another process takes is not silenced by what its run was before', async () => {
+  it('a command stored while another process takes commands is not silenced by the old state of its run', async () => {
     const [id] = await waiting(1)
     const { foreign, store } = subject
     const asEngine = (text: string) =>
       foreign.query(`BEGIN; SET LOCAL session_replication_role = replica; ${text}; COMMIT`)
-    // Answered long ago; the old command is due, and the next to take it would let it rest.
+    // Answered long ago; the old command is due, and the next process to take it would silence it.
     await asEngine(`UPDATE workflow_run SET status = 'failed', deferred = false, epoch = 2 WHERE id = '${id}'`)
     await foreign.query(`CREATE OR REPLACE FUNCTION workflow.clock() RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
       BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN now(); END $$`)
     await foreign.query('SELECT pg_advisory_lock(42)')
-    // It has looked at the tables, and now waits for the clock.
+    // It has read the tables, and now waits for the clock.
     const taking = store.commands.take({ limit: 10, holdMs: 60_000 })
     await subject.untilWaiting('petrel command', 1)
     await asEngine(`UPDATE workflow_run SET status = 'leased', deferred = true, epoch = 4 WHERE id = '${id}';

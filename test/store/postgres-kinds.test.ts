@@ -9,14 +9,14 @@ import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 const KINDS = 2_000
 
 /**
- * What jumps from one type and priority to the next reads a few rows for each of them, whatever the planner knows: along the
- * wrong index each jump reads all that waits.
+ * A loose index scan reads a few rows for each type and priority, whatever the planner knows: with the wrong index each
+ * jump reads all pending rows.
  */
 describe.skipIf(postgresUrl() === null).each([
   { known: 'never analyzed', when: 'never' },
   { known: 'analyzed while all were of one type', when: 'before' },
   { known: 'analyzed', when: 'after' },
-] as const)('postgres: many types wait in a table $known', ({ when }) => {
+] as const)('postgres: many pending types in a table $known', ({ when }) => {
   let subject: PostgresSubject
   let planner: Planner
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.skipIf(postgresUrl() === null).each([
     expect(touched).toBeLessThanOrEqual(4 * KINDS)
   })
 
-  it('when the next thing is due', async () => {
+  it('the next due time', async () => {
     const { touched } = await planner.explain({ statement: NEXT_DUE, values: [null] })
     expect(touched).toBeLessThanOrEqual(6 * KINDS)
   })

@@ -23,13 +23,13 @@ describe.skipIf(postgresUrl() === null)('postgres: event partitions', () => {
   const caught = async () => (await subject.foreign.query('SELECT FROM workflow_event_default')).rowCount
   const prune = (eventsBefore: number) => subject.store.sweep.prune({ endedBefore: 0, eventsBefore, limit: 100 })
 
-  it('are made five weeks ahead, once', async () => {
+  it('are created five weeks ahead, once', async () => {
     expect(await partitions()).toHaveLength(6)
     await prune(0)
     expect(await partitions()).toHaveLength(6)
   })
 
-  it('follow the clock, and take over what the default caught meanwhile', async () => {
+  it('follow the clock, and take over the rows of the default partition', async () => {
     const { store } = subject
     await store.moveClock(10 * WEEK)
     const now = await store.now()
@@ -44,7 +44,7 @@ describe.skipIf(postgresUrl() === null)('postgres: event partitions', () => {
     expect(await caught()).toBe(0)
   })
 
-  it('go as a whole when all their time is before the cut', async () => {
+  it('are dropped when all their time is before the cut', async () => {
     const { store, foreign } = subject
     const now = await store.now()
     await put(store, {
@@ -59,7 +59,7 @@ describe.skipIf(postgresUrl() === null)('postgres: event partitions', () => {
     expect(left.rows.map((row) => row.at)).toEqual([now + 2 * WEEK])
   })
 
-  it('do not hold up writers: a busy table is left for the next prune', async () => {
+  it('do not delay writers: a busy table is left for the next prune', async () => {
     const { store, foreign } = subject
     await store.moveClock(10 * WEEK)
     await foreign.query('BEGIN')

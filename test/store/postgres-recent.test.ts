@@ -8,8 +8,8 @@ import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 import { aLeasedRun, aLimit, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { put } from './subject.ts'
 
-/** A transaction that finds all it needs in memory decides once; one whose memory was stale decides a second time. */
-describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', () => {
+/** A transaction that finds everything in the cache decides once; one whose cache was stale decides a second time. */
+describe.skipIf(postgresUrl() === null)('postgres: decided from cached rows', () => {
   let subject: PostgresSubject
   let instance: InstanceRow
   let run: RunRow
@@ -25,7 +25,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
   })
   afterEach(() => subject.close())
 
-  /** Settles the run as an engine would, and tells what each decision was based on. */
+  /** Settles the run as an engine would, and returns what each decision was based on. */
   async function settle(
     store: PostgresStore,
     more: Need = {},
@@ -78,7 +78,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     expect(epochs.rows).toEqual([{ epoch: 4 }])
   })
 
-  it('asks what waits in the queue along with its writes: the answer is available after the commit', async () => {
+  it('reads the front of the queue along with its writes: the answer is available after the commit', async () => {
     const { store } = subject
     const nextUrgency = [{ queues: null, types: null, tenant: null, runtime: null }]
     const seen: Loaded[] = []
@@ -119,7 +119,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     ])
   })
 
-  it('is refused when the registry was changed, by any client, and remembers its content from then on', async () => {
+  it('is refused when the registry was changed, by any client, and caches its content from then on', async () => {
     const { store, foreign } = subject
     const said: unknown[] = []
     const settleSaying = async (): Promise<unknown[]> => {
@@ -150,7 +150,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
 
   it('is refused when the run is gone', async () => {
     const { store, foreign } = subject
-    // replica: the trigger that refuses it has no say in it.
+    // replica: the trigger that refuses it is off.
     await foreign.query(
       `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM workflow_run WHERE id = '${run.id}'; COMMIT`,
     )
@@ -160,7 +160,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     ])
   })
 
-  it('is refused when a queue was paused or a limit set meanwhile; while they last it asks at once', async () => {
+  it('is refused when a queue was paused or a limit set in the meantime; then it loads at once while they exist', async () => {
     const { store } = subject
     const other = await subject.open()
     await put(other, { queues: [{ name: 'default', paused: true }] })
@@ -210,7 +210,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
 
     const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id)
 
-    /** Writes what it reads into a row of its own; gives what each decision was based on. */
+    /** Writes the rows it read into a row of its own; returns what each decision was based on. */
     async function copy(
       need: Need,
       read: (loaded: Loaded) => unknown,
@@ -250,7 +250,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     const slots = (): Need => ({ slots: others.map(({ id }) => ({ instanceId: id, keys: ['c:a'] })) })
     const values = (loaded: Loaded): unknown => others.map(({ id }) => loaded.slots.get(`${id}/c:a`))
 
-    it('decides once while they are as it wrote them last', async () => {
+    it('decides once while they are as it last wrote them', async () => {
       for (let i = 0; i < 2; i++) {
         expect(await copy(runs(), attempts)).toEqual([[0, 0]])
         expect(await copy(instances(), fires)).toEqual([[0, 0]])
@@ -314,7 +314,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
       ])
     })
 
-    it('is refused while another transaction has changed a run and not committed yet: it waits for what that commits', async () => {
+    it('is refused while another transaction has changed a run without committing: it waits for that commit', async () => {
       const { foreign } = subject
       const [first] = held as readonly [RunRow]
       await foreign.query('BEGIN')
@@ -331,7 +331,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     })
   })
 
-  it('asks for everything when something of the need is never remembered', async () => {
+  it('loads everything when part of the need is never cached', async () => {
     const { store } = subject
     expect(await settle(store, { gates: [newId()] })).toEqual([{ fires: 1, slot: '1', status: 'leased' }])
   })

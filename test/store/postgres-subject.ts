@@ -1,4 +1,4 @@
-/** What the Postgres-only tests share: a fresh migrated database, stores on it, and a foreign session beside them. */
+/** Shared by the Postgres-only tests: a fresh migrated database, stores on it, and a foreign session beside them. */
 import pg from 'pg'
 import { openPostgres, type PostgresParams, type PostgresStore } from '../../src/store/postgres/store.ts'
 import { emptyDatabase, freshDatabase } from '../services.ts'
@@ -6,7 +6,7 @@ import { emptyDatabase, freshDatabase } from '../services.ts'
 export interface PostgresSubject {
   readonly url: string
   readonly store: PostgresStore
-  /** A session as a foreign client has it: search_path is the schema alone. */
+  /** A session of a foreign client: search_path is the schema alone. */
   readonly foreign: pg.Client
   open(params?: Partial<PostgresParams>): Promise<PostgresStore>
   connect(): Promise<pg.Client>
@@ -17,7 +17,7 @@ export interface PostgresSubject {
   close(): Promise<void>
 }
 
-/** `ownStatistics`: none from tests that used the database before, and none that autovacuum takes at a moment of its own. */
+/** `ownStatistics`: none from earlier tests of the database, and none that autovacuum takes at an arbitrary moment. */
 export async function postgresSubject({ ownStatistics = false } = {}): Promise<PostgresSubject> {
   const database = await (ownStatistics ? emptyDatabase() : freshDatabase())
   const stores: PostgresStore[] = []

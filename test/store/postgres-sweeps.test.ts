@@ -10,7 +10,7 @@ import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 const DUE = 5
 const MANY = 50_000
 
-/** What the sweeper asks for every second must not walk over what is not due, nor over what has ended. */
+/** The sweeper's queries of every second must not read rows that are not due, nor ended ones. */
 describe.skipIf(postgresUrl() === null).each([
   { known: 'never analyzed', analyze: null },
   { known: 'analyzed when every run had ended', analyze: 'before' },
@@ -72,14 +72,14 @@ describe.skipIf(postgresUrl() === null).each([
   it.each([
     ['', null],
     [' after this moment', String(Date.now())],
-  ])('when the next thing is due%s', async (_, after) => {
+  ])('the next due time%s', async (_, after) => {
     const inOrder = await Planner.on(subject, { ...FOR_READS, ...IN_ORDER })
     const { touched, indexes } = await cost(due.NEXT_DUE, [after], inOrder)
     expect(indexes).toEqual(expect.arrayContaining(['workflow_run_due', 'workflow_instance_due']))
     expect(touched).toBeLessThanOrEqual(20)
   })
 
-  it('what holds room under a limit', async () => {
+  it('the holders of places under a limit', async () => {
     const { touched, indexes } = await cost(statement(`SELECT count(*) FROM ${ROOM_HELD} held`), [])
     expect(indexes).toContain('workflow_run_leased')
     expect(touched).toBeLessThanOrEqual(600)

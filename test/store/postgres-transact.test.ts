@@ -15,7 +15,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
   })
   afterEach(() => subject.close())
 
-  it('decides again after a deadlock, and both sides get through', async () => {
+  it('decides again after a deadlock, and both sides succeed', async () => {
     const { store } = subject
     const first = aRun()
     const second = aRun()
@@ -33,7 +33,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
           return { delta: { runs: { update: [{ ...run, attempt: run.attempt + 1 }] } }, result: undefined }
         },
       })
-    // Both connections are there: the two begin at the same time.
+    // Both connections are open: the two begin at the same time.
     await Promise.all([load(store, { runs: [first.id] }), load(store, { runs: [second.id] })])
     await Promise.all([cross(first.id, second.id), cross(second.id, first.id)])
     const runs = await store.read.runs({ ids: [first.id, second.id] })
@@ -41,7 +41,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     expect(decisions).toBeGreaterThanOrEqual(4)
   })
 
-  it('passes over locked roots, or waits for them', async () => {
+  it('skips locked roots, or waits for them', async () => {
     const { store, foreign } = subject
     const free = anInstance()
     const held = anInstance()
@@ -62,7 +62,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     expect(new Set(await waiting)).toEqual(new Set([free.id, held.id]))
   })
 
-  it('sees under the lock what the holder before it wrote', async () => {
+  it('reads under the lock what the previous holder wrote', async () => {
     const { store, foreign } = subject
     const instance = anInstance()
     await put(store, {
@@ -101,7 +101,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     await expect.poll(async () => (await load(impatient, { runs: [run.id] })).runs.size).toBe(1)
   })
 
-  it('refuses at once what would wait, without a connection, once it is known to be locked', async () => {
+  it('refuses at once, without a connection, a row that is known to be locked', async () => {
     const { store, foreign } = subject
     const held = aRun()
     const free = aRun()
@@ -180,7 +180,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
       expect((await foreign.query('SELECT FROM orders')).rowCount).toBe(1)
     })
 
-    it('reads times right in whatever zone the caller lives, and names a conflict', async () => {
+    it('reads times correctly in any time zone of the caller, and names a conflict', async () => {
       const { store, foreign } = subject
       await foreign.query(`SET TimeZone = 'Asia/Kolkata'`)
       await foreign.query('BEGIN')
@@ -202,7 +202,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
   })
 
   describe('when connections are lost', () => {
-    it('each kind comes back by itself', async () => {
+    it('each kind reconnects by itself', async () => {
       const { store } = subject
       const other = await subject.open()
       const heard: unknown[] = []
@@ -224,7 +224,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
       expect((await store.read.countRuns({ queue: null })).get('pending')).toBe(6)
     })
 
-    /** Whatever writes a run sleeps in its trigger while there is a row in `slow`. */
+    /** Every write of a run sleeps in its trigger while there is a row in `slow`. */
     const slowly = (when: string): Promise<unknown> =>
       subject.foreign.query(`
         CREATE TABLE slow (); INSERT INTO slow DEFAULT VALUES; GRANT SELECT ON slow TO PUBLIC;
@@ -233,7 +233,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
         CREATE ${when} ON workflow_run ${when.includes('CONSTRAINT') ? 'DEFERRABLE INITIALLY DEFERRED' : ''}
           FOR EACH ROW EXECUTE FUNCTION workflow.slow()`)
 
-    it('tries again what was lost before its commit', async () => {
+    it('retries a transaction that was lost before its commit', async () => {
       const { store, foreign } = subject
       const run = aRun()
       await put(store, { runs: { insert: [run] } })
@@ -256,7 +256,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
       expect((await store.read.run(run.id))?.attempt).toBe(1)
     })
 
-    it('knows that a write cut off before COMMIT did not happen', async () => {
+    it('detects that a write cut off before COMMIT did not happen', async () => {
       const { store, foreign } = subject
       await slowly('TRIGGER slow BEFORE INSERT')
       const writing = put(store, { runs: { insert: [aRun({ idempotencyKey: 'k' })] } })
@@ -267,7 +267,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
       expect((await store.read.countRuns({ queue: null })).get('pending')).toBe(1)
     })
 
-    it('cannot know the outcome of a COMMIT that was running', async () => {
+    it('cannot determine the outcome of a COMMIT that was running', async () => {
       const { store } = subject
       await slowly('CONSTRAINT TRIGGER slow AFTER INSERT')
       const writing = put(store, { runs: { insert: [aRun()] } })
@@ -294,7 +294,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
   })
 })
 
-/** A proxy in front of the server that, once armed, swallows the answer to the next COMMIT and cuts the line. */
+/** A proxy in front of the server that, once armed, drops the answer to the next COMMIT and closes the connection. */
 async function cutAfterCommit(url: string): Promise<{ readonly url: string; arm(): void; close(): void }> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

@@ -12,7 +12,7 @@ describe.skipIf(postgresUrl() === null)('postgres: notifications of other proces
   })
   afterEach(() => subject.close())
 
-  it('a wake reaches every other store and not its sender; many become few', async () => {
+  it('a wake reaches every other store and not its sender; many are merged into few', async () => {
     const { store } = subject
     const other = await subject.open()
     const own: Wake[] = []
@@ -25,7 +25,7 @@ describe.skipIf(postgresUrl() === null)('postgres: notifications of other proces
     await expect.poll(() => heard.some((wake) => wake.control === true)).toBe(true)
     expect(heard.length).toBeLessThan(5)
     expect(new Set(heard.flatMap((wake) => wake.queues ?? []))).toEqual(new Set(['q0', 'q1', 'q2']))
-    // That a connection was made is for the store's own process.
+    // New connections are reported to the store's own process only.
     expect(own.filter((wake) => wake.lost !== true)).toEqual([])
     stop()
     store.wake({ control: true })
@@ -33,7 +33,7 @@ describe.skipIf(postgresUrl() === null)('postgres: notifications of other proces
     expect(heard.filter((wake) => wake.control === true)).toHaveLength(1)
   })
 
-  it('a wake too long for a payload becomes an empty one: look at everything', async () => {
+  it('a wake too long for a payload becomes an empty one, which means everything', async () => {
     const other = await subject.open()
     const heard: Wake[] = []
     other.onWake((wake) => heard.push(wake))
@@ -41,7 +41,7 @@ describe.skipIf(postgresUrl() === null)('postgres: notifications of other proces
     await expect.poll(() => heard).toEqual([{}])
   })
 
-  it('the feed never passes an event still in flight', async () => {
+  it('the feed never skips an event still in flight', async () => {
     const { store, foreign } = subject
     await put(store, { events: [anEvent({ type: 'cron.fired' })] })
     await foreign.query('BEGIN')

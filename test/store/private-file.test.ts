@@ -1,4 +1,4 @@
-/** The file of an SQLite database is for its owner alone. */
+/** The file of an SQLite database is accessible to its owner only. */
 import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 const modes = (file: string): readonly string[] => ['', '-wal', '-shm'].map((end) => modeOf(file + end))
 
 describe('the file of a database', () => {
-  it('is made with 600, like the files next to it', async () => {
+  it('is created with mode 600, like the files next to it', async () => {
     const file = join(folder, 'new.db')
     const before = process.umask(0)
     try {
@@ -25,7 +25,7 @@ describe('the file of a database', () => {
     }
   })
 
-  it('is closed to all others when it is opened, if it was open to everyone; one shared by a group stays so', async () => {
+  it('loses all other permissions when it is opened if it was open to everyone; one shared by a group keeps its mode', async () => {
     const file = join(folder, 'old.db')
     await (await Petrel.open(`sqlite:${file}`)).close()
     for (const [mode, then] of [
@@ -44,7 +44,7 @@ describe('the file of a database', () => {
 describe('the folder of the embedded store', () => {
   const sh = shell()
 
-  it('is made with 700, and closed again at the next start', async () => {
+  it('is created with mode 700, and restricted again at the next start', async () => {
     expect((await sh.petrel('migrate')).code).toBe(0)
     const made = join(sh.dir, '.petrel')
     expect([modeOf(made), modeOf(join(made, 'petrel.db'))]).toEqual(['700', '600'])

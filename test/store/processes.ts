@@ -47,7 +47,7 @@ export function processTopic(current: Current): void {
     expect((await store.read.instance(instance.id))!.fires).toBe(50)
   })
 
-  it('decides on what the database holds, whichever process changed it last', async () => {
+  it('decides on the content of the database, whichever process changed it last', async () => {
     const { store, second, sql } = current()
     const other = await second()
     const instance = anInstance({ fires: 1 })
@@ -90,12 +90,12 @@ export function processTopic(current: Current): void {
     await put(other, { runs: { insert: [aRun()] } })
     other.wake({ queues: ['default'] })
     const heard = await wake
-    // A store that cannot tell what changed says nothing at all: look everywhere.
+    // A store that cannot name the change sends an empty wake: everything may have changed.
     expect(heard.queues ?? ['default']).toEqual(['default'])
     stop()
   })
 
-  it('stops listening when asked to', async () => {
+  it('stops listening on request', async () => {
     const { store, second } = current()
     const other = await second()
     let heard = 0

@@ -99,7 +99,7 @@ export function readTopic(current: Current): void {
     expect(await store.read.countRuns({ queue: 'mail' })).toEqual(new Map([['pending', 1]]))
   })
 
-  it("gives an instance's runs in the order they were created, in pages", async () => {
+  it("returns an instance's runs in the order they were created, in pages", async () => {
     const { store } = current()
     const instance = anInstance()
     const steps = ['z', 'a', 'm', 'b'].map((node) => aStep(instance, node))
@@ -110,7 +110,7 @@ export function readTopic(current: Current): void {
     expect(await page(2, steps[0]!.id)).toEqual(ids(steps.slice(1, 3)))
   })
 
-  it('gives open gates of one instance or of all', async () => {
+  it('returns open gates of one instance or of all', async () => {
     const { store } = current()
     const [a, b] = [anInstance(), anInstance()]
     const gates = [aGate(a), aGate(b)]
@@ -142,14 +142,14 @@ export function readTopic(current: Current): void {
     expect(await list({ states: ['open'], tenant: 'nobody' })).toEqual([])
   })
 
-  it('keeps the first secret that is offered for signing, whichever process offers it', async () => {
+  it('keeps the first secret offered for signing, whichever process offers it', async () => {
     const { store } = current()
     const offered = await Promise.all(['one', 'two', 'three'].map((secret) => store.keys.signing(secret)))
     expect(new Set(offered).size).toBe(1)
     expect(await store.keys.signing('late')).toBe(offered[0])
   })
 
-  it('counts waiting and held runs in queues, configured or not', async () => {
+  it('counts pending and held runs in queues, configured or not', async () => {
     const { store } = current()
     await put(store, {
       queues: [{ name: 'idle', paused: true }],

@@ -14,7 +14,7 @@ const change = (workflowName: string, rest: Partial<RuntimeChange> = {}): Runtim
   ...rest,
 })
 
-/** As a transaction of the store sees it that decides on loaded rows. */
+/** As a transaction of the store reads it that decides on loaded rows. */
 async function listed(store: Store, type: string): Promise<unknown> {
   return (await load(store, {})).listing(type)
 }
@@ -44,7 +44,7 @@ export function registryTopic(current: Current): void {
     ])
   })
 
-  it('needs a runtime for a type it does not know, and forgets a removed one but for its row', async () => {
+  it('requires a runtime for an unknown type, and keeps only the row of a removed one', async () => {
     const { store, sql } = current()
     const { registry } = store
     expect(await registry.putRuntime(change('a.v1', { isEnabled: false }))).toBeNull()
@@ -64,7 +64,7 @@ export function registryTopic(current: Current): void {
     expect(await sql('SELECT workflow_name FROM workflow_registry')).toHaveLength(1)
   })
 
-  it('records who changed it', async () => {
+  it('records the actor of a change', async () => {
     const { store } = current()
     await store.registry.putRuntime(change('a.v1', { runtime: 'go', isEnabled: false, actor: 'ann' }))
     await store.registry.removeRuntime({ workflowName: 'a.v1', actor: 'bob' })
@@ -77,7 +77,7 @@ export function registryTopic(current: Current): void {
     ])
   })
 
-  it('counts waiting runs of each type, whatever its queue and its time', async () => {
+  it('counts pending runs of each type, in all queues and with any due time', async () => {
     const { store } = current()
     await store.registry.putRuntime(change('a.v1', { runtime: 'go', isEnabled: false }))
     await store.registry.putRuntime(change('b.v1', { runtime: 'go' }))
@@ -99,7 +99,7 @@ export function registryTopic(current: Current): void {
     ])
   })
 
-  it('its entry for a type is known to every transaction at once, whichever client wrote it and how', async () => {
+  it('every transaction sees the current entry of a type, whichever client wrote it and how', async () => {
     const { store, second, sql } = current()
     const other = await second()
     expect(await listed(store, 'a.v1')).toBeNull()
@@ -117,7 +117,7 @@ export function registryTopic(current: Current): void {
     expect(await listed(other, 'a.v1')).toBeNull()
   })
 
-  it('plain SQL gets the missing values, and the time of the last change is written for it', async () => {
+  it('plain SQL gets the defaults, and the time of the last change is set', async () => {
     const { store, sql } = current()
     const refused = async (text: string, message: string) => {
       await expect(sql(text)).rejects.toThrow(message)
@@ -139,7 +139,7 @@ export function registryTopic(current: Current): void {
     expect((row?.updatedAt ?? 0) - T0).toBeGreaterThan(4_900_000)
   })
 
-  it('wakes other processes to look at everything', async () => {
+  it('wakes other processes with an empty wake', async () => {
     const { store, second, sql } = current()
     const other = await second()
     let woken = 0

@@ -61,7 +61,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     expect(await subject.migrate(files)).toEqual({ applied: [], repeatables: [], version: first.version })
   })
 
-  it('make the same schema of a database of any earlier release as of a new one', async () => {
+  it('give a database of any earlier release the same schema as a new one', async () => {
     const expected = await schemaOfNew()
     for (const version of [1, 6, 11, 12, before]) {
       const old = await store.open()
@@ -73,7 +73,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     }
   })
 
-  it('make every view, trigger and function that there is', async () => {
+  it('create every existing view, trigger and function', async () => {
     await subject.migrate(files)
     const made = new Set(files.repeatables.flatMap(madeBy).map((name) => name.replaceAll('workflow.', '')))
     const found = store.name === 'sqlite' ? OBJECTS_OF_SQLITE : OBJECTS_OF_POSTGRES
@@ -98,7 +98,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     expect((await subject.schema()).toSorted()).toEqual(schema.toSorted())
   })
 
-  it('are all applied again after a numbered migration, which may have dropped what they make', async () => {
+  it('are all applied again after a numbered migration, which may have dropped their objects', async () => {
     await subject.migrate(files)
     const schema = await subject.schema()
     const { applied, repeatables } = await subject.migrate(withMigration(files, `DROP VIEW ${prefix}workflow_step`))
@@ -106,7 +106,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     expect((await subject.schema()).toSorted()).toEqual(schema.toSorted())
   })
 
-  it('that fail leave the database as it was, with the migrations before them', async () => {
+  it('that fail leave the database as it was, including the migrations before them', async () => {
     await subject.migrate(files)
     const state = async () => [await subject.schema(), await ledger()]
     const was = await state()
@@ -118,7 +118,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     expect(await subject.migrate(files)).toMatchObject({ applied: [], repeatables: [] })
   })
 
-  it('that are newer than those of this build are refused, and left as they are', async () => {
+  it('that are newer than those of this build are refused, and not changed', async () => {
     const newer = withText(files, '30_views', ({ revision }) => ({ revision: revision + 1 }))
     await subject.migrate(newer)
     const schema = await subject.schema()
@@ -141,7 +141,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
     }
   })
 
-  it('are followed by a migration that drops what they no longer make', () => {
+  it('are followed by a migration that drops what they no longer create', () => {
     const made = new Set(files.repeatables.flatMap(madeBy))
     const dropped = files.migrations.map((migration) => migration.sql).join('\n')
     for (const [name, history] of Object.entries(revisions)) {
@@ -179,7 +179,7 @@ describe.each(POSTGRES)('repeatable files on postgres', (store) => {
   })
   afterEach(async () => subject.close())
 
-  it('keep the rights that roles have, and the views that others have made on theirs', async () => {
+  it('keep the rights that roles have, and views of others that depend on theirs', async () => {
     await subject.sql(`GRANT SELECT ON workflow.workflow_step TO PUBLIC; GRANT EXECUTE ON FUNCTION workflow.clock() TO PUBLIC;
       CREATE VIEW public.report AS SELECT * FROM saga.workflow_instance; INSERT INTO workflow.workflow_queue VALUES ('q')`)
     const schema = await subject.schema()

@@ -124,7 +124,7 @@ export function resultTopic(current: Current): void {
     expect(await at('loop', 2, 1)).toBe(TOO_LONG)
     expect(JSON.parse((await at('loop', 1, 2499)) as string)).toEqual({ 0: 'old' })
     expect(await at('loop', 3, 2499)).toBeNull()
-    // A run alone is bounded by what a run may give.
+    // A single run is bounded by the limit of results.
     expect(JSON.parse((await at('one', (others[1] as RunRow).fire, 10)) as string)).toHaveLength(100)
   })
 }

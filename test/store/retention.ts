@@ -37,7 +37,7 @@ export function retentionTopic(current: Current): void {
     expect(await store.read.runs({ ids: kept.map((run) => run.id) })).toHaveLength(3)
   })
 
-  it('removes a tree whole, once all of it has ended before the cut', async () => {
+  it('removes a complete tree, once all of it has ended before the cut', async () => {
     const { store } = current()
     const root = anEndedInstance({ createdAt: OLD, endedAt: OLD })
     const child = anEndedInstance({
@@ -81,7 +81,7 @@ export function retentionTopic(current: Current): void {
     expect(await store.read.instanceRuns({ instanceId: recent.id, limit: 5, after: null })).toHaveLength(1)
   })
 
-  it('works in chunks and gets to the end of a big tree', async () => {
+  it('works in chunks and reaches the end of a big tree', async () => {
     const { store } = current()
     const root = anEndedInstance({ createdAt: OLD, endedAt: OLD, eventSeq: 60 })
     await put(store, {
@@ -100,7 +100,7 @@ export function retentionTopic(current: Current): void {
     expect(await store.read.instance(root.id)).toBeNull()
   })
 
-  it('removes old events and never gives an id twice', async () => {
+  it('removes old events and never reuses an id', async () => {
     const { store } = current()
     const run = aRun()
     await put(store, {

@@ -94,7 +94,7 @@ function aFullInstance(): InstanceRow {
   })
 }
 
-/** JSON columns keep their meaning, not their spacing or key order. */
+/** JSON columns keep their value, not their spacing or key order. */
 function asJson(row: RunRow): unknown {
   const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
   return {
@@ -108,7 +108,7 @@ function asJson(row: RunRow): unknown {
 }
 
 export function roundTripTopic(current: Current): void {
-  it('gives back a run as it was written, sparse or with every column set', async () => {
+  it('returns a run as it was written, sparse or with every column set', async () => {
     const { store } = current()
     const runs = [aRun(), aFullRun()]
     await put(store, { runs: { insert: runs } })
@@ -150,7 +150,7 @@ export function roundTripTopic(current: Current): void {
     expect(await store.read.run(run.id)).toEqual({ ...changed, ...fixed })
   })
 
-  it('writes an update of a loaded run whole, whichever columns it changes', async () => {
+  it('writes an update of a loaded run completely, whichever columns it changes', async () => {
     const { store } = current()
     const run = aFullRun({ instanceId: null, rootId: null, node: null })
     await put(store, { runs: { insert: [run] } })
@@ -193,7 +193,7 @@ export function roundTripTopic(current: Current): void {
     expect(asJson((await store.read.run(run.id))!)).toEqual(asJson({ ...run, ...cleared }))
   })
 
-  it('gives back an instance as it was written and updates all from its state on', async () => {
+  it('returns an instance as it was written and updates all columns from its state on', async () => {
     const { store } = current()
     const sparse = anInstance()
     const full = aFullInstance()
@@ -229,7 +229,7 @@ export function roundTripTopic(current: Current): void {
     expect(await store.read.instance(sparse.id)).toEqual(changed)
   })
 
-  it('gives back everything else as it was written', async () => {
+  it('returns everything else as it was written', async () => {
     const { store } = current()
     const instance = anInstance()
     const gate = aGate(instance, { args: '[1]', dueAt: T0 + 5, scope: '1', onTimeout: 'approve' })
@@ -281,7 +281,7 @@ export function roundTripTopic(current: Current): void {
     expect(loaded.slots.get(`${instance.id}/c:total`)).toBe('12')
   })
 
-  it('overwrites what is put again, and removes', async () => {
+  it('overwrites existing rows, and removes', async () => {
     const { store } = current()
     const instance = anInstance()
     const gate = aGate(instance)

@@ -1,4 +1,4 @@
-/** Rows to start a test from: everything filled in, only what the test is about named. */
+/** Rows for tests: complete, so that a test names only the columns it is about. */
 import { newId } from '../../src/kernel/ids.ts'
 import type { EventRow } from '../../src/model/events/events.ts'
 import {

@@ -14,7 +14,7 @@ const step = (key: string, to: readonly string[], undo: string | null) =>
       undo === null ? null : { work: run('saga.template', { program: { subject: undo } }), retry: null, timeout: null },
   })
 
-/** A pass node in between: it does nothing, so it is no step. */
+/** A pass node in between: it has no work, so it is not a step. */
 const NET = net(
   [
     step('reserve', ['join'], 'shop.v1.reserve.undo'),
@@ -52,7 +52,7 @@ export function sagaTopic(current: Current): void {
     )
   })
 
-  it('show the request, who made it, and their progress', async () => {
+  it('show the request, its author, and their progress', async () => {
     const { store } = current()
     const saga = aSaga({ tenant: 'acme', succeeded: 1, eventSeq: 2 })
     const about = { initiator: 'ada', meta: { correlationId: 'c-1' } }
@@ -192,7 +192,7 @@ export function sagaTopic(current: Current): void {
       completedAt: T0 + 1_000,
       createdAt: T0,
     })
-    // Never sent: its subject is known, its command not.
+    // Never sent: its subject is known, its command is not.
     expect(unsent).toMatchObject({
       error: 'no money',
       commandSubject: 'shop.v1.pay.do',
@@ -213,7 +213,7 @@ export function sagaTopic(current: Current): void {
     expect(await store.read.sagas.steps('no id')).toEqual([])
   })
 
-  it('are listed by tenant, state and type, newest first, page by page; nothing else and nothing nested is', async () => {
+  it('are listed by tenant, state and type, newest first, page by page; other and nested workflows are not', async () => {
     const { store } = current()
     const all = [
       aSaga({ tenant: 'acme' }),

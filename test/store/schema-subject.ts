@@ -24,7 +24,7 @@ export interface SchemaSubject {
 export interface SchemaStore {
   readonly name: 'postgres' | 'sqlite'
   readonly installed: boolean
-  /** What names the tables in SQL. */
+  /** The prefix of table names in SQL. */
   readonly prefix: string
   /** The newest numbered migration of the last release without repeatable files. */
   readonly before: number
@@ -58,7 +58,7 @@ async function openSqliteSubject(): Promise<SchemaSubject> {
       }),
     sql,
     schema: async () => {
-      // Views and triggers in the order of their creation, which decides which of several triggers comes first.
+      // Views and triggers in the order of their creation, which decides which of several triggers runs first.
       const rows = await sql(`SELECT type, name, tbl_name, replace(sql, 'IF NOT EXISTS ', '') AS sql FROM sqlite_master
         WHERE name NOT LIKE 'sqlite_%' ORDER BY type, iif(type IN ('view', 'trigger'), rowid, 0), name`)
       return rows.map(

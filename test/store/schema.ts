@@ -17,7 +17,7 @@ export function schemaTopic(current: Current): void {
     ])
   })
 
-  it('refuses a database migrated by a newer version, and leaves it alone', async () => {
+  it('refuses a database migrated by a newer version, and does not change it', async () => {
     const { store, sql } = current()
     await put(store, { runs: { insert: [aRun()] } })
     await sql(`INSERT INTO workflow_migration (version, name, checksum, applied_at)
@@ -57,13 +57,13 @@ export function schemaTopic(current: Current): void {
     await sql('CREATE TABLE workflow_from_the_future (id int)')
     try {
       await expect(second()).rejects.toMatchObject(newer)
-      // This process was there before.
+      // This process was open before.
       await vi.waitFor(() => expect(put(store, { runs: { update: [run] } })).rejects.toMatchObject(newer), 20_000)
     } finally {
       await sql('DROP TABLE workflow_from_the_future')
       await sql(undo)
     }
-    // Restored from a backup, say.
+    // Restored from a backup, for example.
     await put(store, { runs: { update: [run] } })
   })
 
@@ -96,7 +96,7 @@ export function schemaTopic(current: Current): void {
     ).rejects.toThrow()
   })
 
-  it('refuses a second plain INSERT under an idempotency key, quietly where asked to', async () => {
+  it('refuses a second plain INSERT under an idempotency key, or skips it with ON CONFLICT', async () => {
     const { sql } = current()
     const insert = `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k1')`
     await sql(insert)

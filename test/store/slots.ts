@@ -12,7 +12,7 @@ const queued = (queuedAt: number, given: Partial<InstanceRow> = {}): InstanceRow
 const executing = (state: InstanceRow['state'], slotKey = KEY): InstanceRow => anInstance({ state, slotKey })
 
 export function slotTopic(current: Current): void {
-  it('gives the queue of a key in the order of entry, as far as there is room', async () => {
+  it('returns the queue of a key in the order of entry, as far as slots are free', async () => {
     const { store } = current()
     const [third, first, second, same] = [queued(3), queued(1), queued(2), queued(3, { id: newId() })]
     const others = [
@@ -36,7 +36,7 @@ export function slotTopic(current: Current): void {
     expect(await store.sweep.nextQueued({ key: 'workflow::unknown', limit: 10, skip: [] })).toEqual([])
   })
 
-  it('counts who waits before an instance', async () => {
+  it('counts the instances queued before an instance', async () => {
     const { store } = current()
     const rows = [queued(1), queued(2), queued(2), queued(3), queued(0, { slotKey: OTHER })]
     await put(store, { instances: { insert: rows } })
@@ -48,7 +48,7 @@ export function slotTopic(current: Current): void {
     expect(twins.sort()).toEqual([1, 2])
   })
 
-  it('finds keys with a queue and room, and no others', async () => {
+  it('finds the keys with a queue and a free slot, and no others', async () => {
     const { store } = current()
     const keys = ['full', 'free', 'empty', 'unlimited'].map((name) => `workflow::${name}`)
     const [full, free, empty, unlimited] = keys as [string, string, string, string]
@@ -84,7 +84,7 @@ export function slotTopic(current: Current): void {
     )
   })
 
-  it('holds a limit that does not exist yet: two that make it come one after the other', async () => {
+  it('locks a limit that does not exist yet: two that create it are serialised', async () => {
     const { store, second } = current()
     const other = await second()
     const take = (on: typeof store) =>
@@ -102,13 +102,13 @@ export function slotTopic(current: Current): void {
     expect((await store.read.limits()).map((limit) => limit.inUse)).toEqual([6])
   })
 
-  it('leaves nothing behind of a limit that was only held', async () => {
+  it('leaves no trace of a limit that was only locked', async () => {
     const { store } = current()
     await load(store, { heldLimits: [KEY] })
     expect(await store.read.limits()).toEqual([])
   })
 
-  it('counts again the instances that execute under a limit: neither idle, nor queued, nor ended', async () => {
+  it('recounts the instances that execute under a limit: neither idle, nor queued, nor ended', async () => {
     const { store } = current()
     await put(store, {
       instances: {
@@ -150,7 +150,7 @@ export function slotTopic(current: Current): void {
     expect(ids(await store.sweep.overdueInstances({ limit: 10 }))).toEqual([waits.id])
   })
 
-  it('doctor finds what is queued under no limit: nothing would ever let it begin', async () => {
+  it('doctor finds an instance queued under no limit, which would never begin', async () => {
     const { store } = current()
     const [lost, stray, fine] = [queued(1, { slotKey: null }), queued(2, { slotKey: OTHER }), queued(3)]
     await put(store, { instances: { insert: [lost, stray, fine] }, limits: [aLimit(KEY)] })

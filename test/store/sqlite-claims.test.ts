@@ -36,7 +36,7 @@ describe('sqlite: prefixes of types', () => {
     skipLimitKeys: [],
   })
 
-  it('are ranges of the claim index: each type costs a look, however many runs it has', () => {
+  it('are ranges of the claim index: each type costs one probe, however many runs it has', () => {
     const steps = beside.statement(`EXPLAIN QUERY PLAN ${WAITING_TYPES}`).all('default', 'mail_')
     const looks = steps.map((step) => String(step[3])).filter((text) => text.includes('workflow_run'))
     expect(looks).toHaveLength(2)
@@ -51,7 +51,7 @@ describe('sqlite: prefixes of types', () => {
     const now = await store.now()
     const types = ['a\u{10FFFF}', 'b', 'ü', '\u{1F426}']
     await put(store, { runs: { insert: types.map((type) => aRun({ type, runAt: now - 1_000 })) } })
-    // 0xFF sorts behind every character, and is read as U+FFFD, which does not.
+    // 0xFF sorts after every character, and is read as U+FFFD, which does not.
     beside.exec(`INSERT INTO workflow_run (id, type, payload, queue, run_at, engine_turn) VALUES
       ('b1', CAST(x'61FF' AS TEXT), '{}', 'default', 0, 1), ('b2', 'b', '{}', CAST(x'FF' AS TEXT), 0, 1)`)
     expect(waitingTypes(beside, 'default', 'a')).toHaveLength(2)

@@ -1,4 +1,4 @@
-/** The engine's connection forgets the triggers of the inbox: for speed alone, and nobody else's. */
+/** The engine's connection drops the triggers of the inbox from its schema: for speed, and only there. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const WRITES = [
   `INSERT INTO workflow_event (workflow_id, event_type, engine) VALUES ('a', 'created', 1)`,
 ]
 
-/** Whether these statements have the programs of triggers in them, one by one. */
+/** Whether the programs of these statements include triggers, one by one. */
 function carried(rows: (sql: string) => readonly unknown[]): boolean[] {
   return WRITES.map((sql) => rows(`EXPLAIN ${sql}`).some((row) => JSON.stringify(row).includes('"Program"')))
 }
@@ -45,7 +45,7 @@ async function connect(): Promise<Connection> {
 }
 
 describe('sqlite: the triggers of the inbox', () => {
-  it('are forgotten by every process of the engine, also by one that found the migrations done', async () => {
+  it('are dropped by every process of the engine, also by one that found the migrations done', async () => {
     const [first, second] = [await connect(), await connect()]
     await migrate(first)
     await migrate(second)
@@ -54,7 +54,7 @@ describe('sqlite: the triggers of the inbox', () => {
     for (const one of [first, second, late]) await one.close()
   })
 
-  it('stay in the file and with every other connection: forgetting writes nothing and wakes no process', async () => {
+  it('stay in the file and in every other connection: dropping them writes nothing and wakes no process', async () => {
     const first = await connect()
     await migrate(first)
     const other = await openDatabase(path)
@@ -71,7 +71,7 @@ describe('sqlite: the triggers of the inbox', () => {
     for (const one of [first, second]) await one.close()
   })
 
-  it('leaves no way to write the schema open', async () => {
+  it('leave the schema protected against writes', async () => {
     const connection = await connect()
     await migrate(connection)
     expect(connection.statement('PRAGMA writable_schema').get()).toEqual([0])
@@ -79,7 +79,7 @@ describe('sqlite: the triggers of the inbox', () => {
     await connection.close()
   })
 
-  it('stay with a binding that does not let the schema be touched, and that is not an error', async () => {
+  it('stay if the binding does not allow changes to the schema, which is not an error', async () => {
     const connection = await connect()
     await migrate(connection)
     await connection.close()
@@ -110,7 +110,7 @@ describe('sqlite: the triggers of the inbox', () => {
     await connection.close()
   })
 
-  it('come back when another program has changed the schema, and mind only what others write', async () => {
+  it("come back when another program has changed the schema, and affect only other clients' writes", async () => {
     const connection = await connect()
     await migrate(connection)
     const store = await openSqlite({ path })

@@ -1,4 +1,4 @@
-/** Writes that do not wait for the disk, and those after them that do. */
+/** Writes that do not wait for the disk, and later ones that do. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,13 +29,13 @@ const insert = (): number => {
 const synchronous = (): number => Number(connection.statement('PRAGMA synchronous').get()?.[0])
 const count = () => connection.read(() => connection.statement('SELECT count(*) FROM t').get()?.[0])
 
-it('only the one that asks for it does not wait', async () => {
+it('only the write that requests it does not wait', async () => {
   expect(await connection.writeUnsynced(insert, () => {})).toBe(NORMAL)
   expect(await connection.write(insert)).toBe(FULL)
   expect(await count()).toBe(2)
 })
 
-it('one that fails is rolled back, and leaves nothing behind for the next', async () => {
+it('one that fails is rolled back, and leaves nothing for the next', async () => {
   const failing = () => {
     insert()
     throw new Error('no')

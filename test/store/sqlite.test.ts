@@ -1,4 +1,4 @@
-/** The suite on SQLite, and what only a file can get wrong. */
+/** The suite on SQLite, and failures that only a file can have. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -63,7 +63,7 @@ describe('sqlite: files', () => {
   const path = () => join(folder, 'petrel.db')
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-  /** Opening fails with this code, says what to do, and changes nothing. */
+  /** Opening fails with this code, suggests a remedy, and changes nothing. */
   async function refuses(file: string, code: string): Promise<void> {
     const before = statSync(file, { throwIfNoEntry: false })?.isFile() ? digest(file) : null
     const opening = openSqlite({ path: file }).then((store) => store.migrate())
@@ -114,7 +114,7 @@ describe('sqlite: files', () => {
     await refuses(join(folder, 'missing', 'petrel.db'), 'cannot_open')
   })
 
-  it('refuses a database it may not write', async () => {
+  it('refuses a database without write permission', async () => {
     const store = await openSqlite({ path: path() })
     await store.migrate()
     await store.close()
@@ -125,7 +125,7 @@ describe('sqlite: files', () => {
     await refuses(path(), 'read_only')
   })
 
-  // Permissions do not bind root, who has the case above.
+  // Permissions do not bind root; the case above applies to it.
   if (process.getuid?.() !== 0) {
     it('refuses a file without write permission', async () => {
       const store = await openSqlite({ path: path() })
@@ -136,7 +136,7 @@ describe('sqlite: files', () => {
     })
   }
 
-  it('refuses a newer schema already when it is opened', async () => {
+  it('refuses a newer schema when it is opened', async () => {
     const store = await openSqlite({ path: path() })
     await store.migrate()
     await store.close()
@@ -146,14 +146,14 @@ describe('sqlite: files', () => {
     await refuses(path(), 'schema_newer')
   })
 
-  it('asks to migrate first where the tables are missing', async () => {
+  it('asks to migrate first if the tables are missing', async () => {
     const store = await openSqlite({ path: path() })
     await expect(put(store, { runs: { insert: [aRun()] } })).rejects.toMatchObject({ code: 'not_migrated' })
     await expect(store.read.run('x')).rejects.toMatchObject({ code: 'not_migrated' })
     await store.close()
   })
 
-  it('lives in a database that has tables of its own', async () => {
+  it('works in a database that has other tables', async () => {
     const foreign = await openDatabase(path())
     foreign.exec('CREATE TABLE customer (id INTEGER PRIMARY KEY)')
     foreign.close()
@@ -174,7 +174,7 @@ describe('sqlite: locks', () => {
       await put(store, { queues: [{ name, paused: false }] })
       order.push(name)
     })
-    // Readers do not wait for a writer, and timers go on.
+    // Readers do not wait for a writer, and timers continue.
     expect(await store.read.countRuns({ queue: null })).toEqual(new Map())
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(order).toEqual([])

@@ -1,4 +1,4 @@
-/** What the suite runs against, and the two sentences every test is made of: put these rows, load those. */
+/** The subject of the suite, and the two operations every test consists of: put these rows, load those. */
 
 import type { Delta, Loaded, Need } from '../../src/model/transaction.ts'
 import type { StoreOptions } from '../../src/store/open.ts'
@@ -9,7 +9,7 @@ export interface Subject {
   readonly store: Store
   /** The same database as another process would open it. Closed with the subject. */
   second(options?: StoreOptions): Promise<Store>
-  /** Plain SQL past the store, as a foreign client sends it; tables without a schema in front. */
+  /** Plain SQL bypassing the store, as a foreign client sends it; tables without a schema prefix. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ export async function load(store: Store, need: Need, roots: readonly string[] = 
   return store.transact({ roots, wait: true, need, decide: (loaded) => ({ delta: {}, result: loaded }) })
 }
 
-/** Moves the store's clock to T0 + ms. It goes on from there, so tests keep seconds of distance from what is due. */
+/** Moves the store's clock to T0 + ms. It continues from there, so tests stay seconds away from due times. */
 export async function setClock(store: Store, ms: number): Promise<void> {
   await store.moveClock(T0 + ms - Date.now())
 }

@@ -1,4 +1,4 @@
-/** The promises of the Store interface, by topic. Every store must pass all of it. */
+/** The guarantees of the Store interface, by topic. Every store must pass all of it. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { claimTopic } from './claims.ts'
 import { commandTopic } from './commands.ts'
@@ -26,7 +26,7 @@ import type { OpenSubject, Subject } from './subject.ts'
 import { transactTopic } from './transact.ts'
 import { treeTopic } from './trees.ts'
 
-/** Gives the subject of the running test. */
+/** Returns the subject of the running test. */
 export type Current = () => Subject
 
 const TOPICS: Readonly<Record<string, (current: Current) => void>> = {

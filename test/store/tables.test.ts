@@ -96,21 +96,21 @@ describe.skipIf(postgresUrl() === null)('Postgres', () => {
 })
 
 describe('a row', () => {
-  /** Each field holds its own name. */
+  /** Each field contains its own name. */
   const named = new Proxy({}, { get: (_, key) => key }) as never
 
   it.each([
     ['run', rows.RUN],
     ['instance', rows.INSTANCE],
     ['event', rows.EVENT],
-  ])('is taken apart in the order of its columns: %s', (_, table) => {
+  ])('is written in the order of its columns: %s', (_, table) => {
     expect(cellsOf(table as Description<object>)(named)).toEqual(columnsOf(table).map(({ key }) => key))
   })
 
   it.each([
     ['run', rows.RUN],
     ['instance', rows.INSTANCE],
-  ])('is read from what is selected, whether or not columns have their initial values: %s', (_, table) => {
+  ])('is read from a selection, whether or not columns have their initial values: %s', (_, table) => {
     const columns = columnsOf(table)
     const single = columns.filter(({ usual }) => usual)
     const packed = columns.filter(({ usual }) => !usual)

@@ -37,7 +37,7 @@ export function transactTopic(current: Current): void {
     expect(await store.read.feed({ afterId: 0, limit: 10 })).toEqual([])
   })
 
-  it('refuses values no store could keep, as data errors', async () => {
+  it('refuses values that no store could keep, as data errors', async () => {
     const { store } = current()
     const bad = [
       { runs: { insert: [aRun({ payload: '{"broken' })] } },
@@ -55,7 +55,7 @@ export function transactTopic(current: Current): void {
     expect((await store.read.run(run.id))!.result).toBeNull()
   })
 
-  it('calls decide again with what it asked for, keeping what it had', async () => {
+  it('calls decide again with the requested rows, keeping those it had', async () => {
     const { store } = current()
     const [first, second] = [aRun(), aRun()]
     await put(store, { runs: { insert: [first, second] } })
@@ -75,7 +75,7 @@ export function transactTopic(current: Current): void {
     expect(rounds).toEqual([[first.id], [first.id, second.id], [first.id, second.id]])
   })
 
-  it('lists what was requested and is absent', async () => {
+  it('lists requested rows that do not exist', async () => {
     const { store } = current()
     const id = newId()
     const loaded = await load(
@@ -146,7 +146,7 @@ export function transactTopic(current: Current): void {
     expect(loaded.urgency).toEqual([null])
   })
 
-  it('locks the roots that exist', async () => {
+  it('locks the existing roots', async () => {
     const { store } = current()
     const instance = anInstance()
     await put(store, { instances: { insert: [instance] }, runs: { insert: [aStep(instance, 'a')] } })
@@ -154,7 +154,7 @@ export function transactTopic(current: Current): void {
     expect([...loaded.locked]).toEqual([instance.id])
   })
 
-  it("gives decide the store's clock in whole milliseconds", async () => {
+  it("passes the store's clock in whole milliseconds to decide", async () => {
     const { store } = current()
     await store.moveClock(86_400_000)
     const { now } = await load(store, {})

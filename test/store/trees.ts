@@ -31,7 +31,7 @@ function nested(parent: InstanceRow, given: Partial<InstanceRow> = {}): Instance
 }
 
 export function treeTopic(current: Current): void {
-  it('reads a tree outer ones first: attached children only, lists in a window, up to a limit', async () => {
+  it('reads a tree from the root down: attached children only, lists in a window, up to a limit', async () => {
     const { store } = current()
     const root = anInstance()
     const a = nested(root, { parentItem: 0 })
@@ -52,7 +52,7 @@ export function treeTopic(current: Current): void {
     expect(await store.read.trees.ancestors({ ids: [] })).toEqual([])
   })
 
-  it('shows steps with their failures, long ones in brief, and gates without what they were given', async () => {
+  it('shows steps with their failures, long ones truncated, and gates without their input', async () => {
     const { store } = current()
     const instance = anInstance()
     const short = { code: 'declined', message: 'no money', details: { card: 7 } }
@@ -75,7 +75,7 @@ export function treeTopic(current: Current): void {
     expect(shown).toEqual({ ...gate, args: null, answer: null })
   })
 
-  it('reads places in their order, with results up to a budget of bytes', async () => {
+  it('reads places in order, with results up to a budget of bytes', async () => {
     const { store } = current()
     const list = anInstance()
     const other = anInstance()
@@ -138,7 +138,7 @@ export function treeTopic(current: Current): void {
     })
   })
 
-  it('counts the runs of a tree: nested instances by what they counted, not as one', async () => {
+  it('counts the runs of a tree: nested instances by their own counts, not as one', async () => {
     const { store } = current()
     const root = anInstance({ succeeded: 3, failed: 2 })
     const good = anEndedInstance({ ...at(root), state: 'completed', succeeded: 5, failed: 1 })
@@ -154,7 +154,7 @@ export function treeTopic(current: Current): void {
     expect(totals.get(alone.id)).toEqual({ succeeded: 9, failed: 0 })
   })
 
-  it('knows in which trees some work is due or has begun', async () => {
+  it('finds the trees in which work is due or has begun', async () => {
     const { store } = current()
     await setClock(store, 0)
     const later = { runAt: T0 + 3_600_000 }
@@ -209,7 +209,7 @@ export function treeTopic(current: Current): void {
     expect(await store.read.trees.countRoots({ ...ROOTS, kind: 'group' }, 100)).toBe(1)
   })
 
-  it('reserves names permanently, or none of them', async () => {
+  it('reserves all names permanently, or none of them', async () => {
     const { store } = current()
     const root = anInstance({ startKey: 'k:a' })
     const names = (rootId: string, ...list: string[]) => list.map((name) => ({ name, rootId }))

@@ -1,4 +1,4 @@
-/** Calls a tool as a pipeline does, and gives back its envelope. */
+/** Calls a tool as a pipeline does, and returns its envelope. */
 import { expect } from 'vitest'
 import type { Envelope, Fields, ToolCall } from '../../src/tools/tool.ts'
 import { Tools, type ToolsOptions } from '../../src/tools/tools.ts'
@@ -46,7 +46,7 @@ export async function errorOf(kind: string, config: Fields, options: CallOptions
   return envelope.error
 }
 
-/** Waits for what another process does; fails loudly if it does not. */
+/** Waits for an effect of another process; fails with an error if there is none. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs
   while (!(await holds())) {

@@ -8,7 +8,7 @@ const check = (kind: string, config: Fields) => tools.find(kind)!.check(config)
 const told = (kind: string, config: Fields) =>
   check(kind, config).map(({ path, message, warning }) => `${warning ? 'warning ' : ''}${path.join('.')}: ${message}`)
 
-describe('a task whose fields are right', () => {
+describe('a task with valid fields', () => {
   it.each<[string, Fields]>([
     ['noop', {}],
     ['noop', { result: { a: 1 } }],
@@ -34,7 +34,7 @@ describe('a task whose fields are right', () => {
   })
 })
 
-describe('a task whose fields are wrong', () => {
+describe('a task with invalid fields', () => {
   it.each<[string, Fields, string[]]>([
     ['noop', { code: 'x' }, ['warning code: unknown field code']],
     ['http', {}, [': url is missing']],
@@ -74,11 +74,11 @@ describe('a task whose fields are wrong', () => {
     ['postgres', { auth: 'x', query: 'SELECT 1', command: 'SELECT 2' }, ['query: command and query are given']],
     ['postgres', { auth: 'x', query: 'SELECT 1', params: 'x' }, ['params: params must be a list or a map, not text']],
     ['duckdb', { database: ':memory:' }, [': command is missing']],
-  ])('%s %j is told', (kind, config, expected) => {
+  ])('%s %j is reported', (kind, config, expected) => {
     expect(told(kind, config).filter((line) => !line.includes('@duckdb'))).toEqual(expected)
   })
 
-  it('is answered with what would be right', () => {
+  it('gets a suggestion', () => {
     for (const [kind, config] of [
       ['http', {}],
       ['shell', {}],
@@ -89,7 +89,7 @@ describe('a task whose fields are wrong', () => {
     }
   })
 
-  it('does not make the check throw, whatever it holds', () => {
+  it('does not make the check throw, whatever it contains', () => {
     const odd = [null, 0, '', [], {}, [null], { a: [{}] }, true]
     for (const kind of tools.kinds()) {
       const fields = [
@@ -112,7 +112,7 @@ describe('a task whose fields are wrong', () => {
 })
 
 describe('tools', () => {
-  it('are the standard ones, and those one adds', async () => {
+  it('are the standard ones, and custom ones', async () => {
     const mine = Tools.standard().add({
       kind: 'mine',
       check: () => [],
@@ -124,7 +124,7 @@ describe('tools', () => {
     expect(tools.find('mine')).toBe(null)
   })
 
-  it('never throw for what is rendered wrong: that is an envelope', async () => {
+  it('never throw for invalid rendered fields: they return an envelope', async () => {
     const odd = [null, 0, '', [], {}, [null], { a: [{}] }, true, 'x']
     const rest = {
       input: {},
@@ -173,7 +173,7 @@ describe('noop', () => {
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     conceal() {},
   }
-  it('gives its result, else what the task before it gave, else null', async () => {
+  it('returns its result, else that of the previous task, else null', async () => {
     const run = async (config: Fields, context: Fields) =>
       (await tools.find('noop')!.run({ config, context, ...rest })).result
     expect(await run({ result: { a: 1 } }, { _prev: 2 })).toEqual({ a: 1 })

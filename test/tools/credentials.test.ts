@@ -29,7 +29,7 @@ const sent = async (): Promise<any> => {
   return (await resultOf('http', config(), { tools, conceal: (secret) => concealed.push(secret) })).data
 }
 
-describe('a credential that a task names', () => {
+describe('a credential named by a task', () => {
   it('is a variable of the worker: a text, or a map as JSON', async () => {
     process.env['PETREL_CREDENTIAL_API_MAIN'] = 'T'
     expect((await sent()).authorization).toBe('Bearer T')
@@ -39,7 +39,7 @@ describe('a credential that a task names', () => {
     expect(concealed).toEqual(['P'])
   })
 
-  it('is an entry of a file, read again for each task; a variable of its name takes precedence', async () => {
+  it('is an entry of a file, read again for each task; a variable of its name overrides it', async () => {
     process.env['PETREL_CREDENTIALS_FILE'] = file
     writeFileSync(file, 'api-main: { name: X-Key, value: one }\nother: two\n')
     expect((await sent())['x-key']).toBe('one')
@@ -68,7 +68,7 @@ describe('a credential that a task names', () => {
     ['YAML that is none', { PETREL_CREDENTIALS_FILE: file }, 'a: [s3cr3t'],
     ['a file that is no map', { PETREL_CREDENTIALS_FILE: file }, '- s3cr3t'],
     ['a file that is not there', { PETREL_CREDENTIALS_FILE: join(folder, 'none.yaml') }, null],
-  ])('is an error that quotes nothing: %s', async (_what, env, text) => {
+  ])('that is invalid is an error that quotes nothing: %s', async (_what, env, text) => {
     Object.assign(process.env, env)
     if (text !== null) writeFileSync(file, text)
     const error = await errorOf('http', config(), { tools })

@@ -21,7 +21,7 @@ const inFolder = { tools: { allowFolders: [folder] } }
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
-  it('answers from memory, with values as JSON, rounding nothing', async () => {
+  it('works in memory, with values as JSON, without rounding', async () => {
     const query = `SELECT 42 AS a, 9007199254740993 AS big, count(*) AS n, 1.50::DECIMAL(10,2) AS price, 0.5::DOUBLE AS f,
       [1, 2]::BIGINT[] AS list, {'x': 1::HUGEINT} AS struct, DATE '2026-01-02' AS d, NULL AS nothing, true AS b, 'nan'::DOUBLE AS nan`
     const result = await resultOf('duckdb', { query })
@@ -80,7 +80,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     expect(await errorOf('duckdb', several)).toMatchObject({ code: 'FIELD_INVALID' })
   })
 
-  it('rolls back what a transaction did before it failed', async () => {
+  it('rolls back a transaction that fails', async () => {
     const database = join(folder, 'transaction.duckdb')
     await resultOf('duckdb', { database, command: 'CREATE TABLE t (a INT PRIMARY KEY)' }, inFolder)
     const command = 'BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); COMMIT'
@@ -110,7 +110,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     expect(await errorOf('duckdb', { query }, { tools })).toMatchObject({ code: 'RESULT_TOO_LARGE' })
   })
 
-  it('holds no more in memory than it may', async () => {
+  it('holds no more in memory than allowed', async () => {
     const query = 'SELECT list(range) AS all FROM range(20000000)'
     const error = await errorOf('duckdb', { query }, { tools: { duckdbMemory: '50MB' } })
     expect(error).toMatchObject({ kind: 'storage_quota', code: 'DUCKDB_OUT_OF_MEMORY' })
@@ -121,7 +121,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
 
   const ENDLESS = 'SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE hash(a.range, b.range) = 7'
 
-  it('ends when time is up or the run is cancelled', async () => {
+  it('ends at its timeout or when the run is cancelled', async () => {
     expect(await errorOf('duckdb', { query: ENDLESS, timeout: 0.2 })).toMatchObject({
       kind: 'db_timeout',
       code: 'TIMEOUT',
@@ -133,7 +133,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     expect(await asked).toMatchObject({ kind: 'cancelled', code: 'ABORTED' })
   })
 
-  it('of many at a time some wait, and none is lost: they end, or their time is up while they wait', async () => {
+  it('of many at a time some wait, and none is lost: they end, or time out while they wait', async () => {
     const cancelled = new AbortController()
     const long = [1, 2].map(() => errorOf('duckdb', { query: ENDLESS }, { signal: cancelled.signal }))
     expect(await errorOf('duckdb', { query: 'SELECT 1', timeout: 0.2 })).toMatchObject({ code: 'TIMEOUT' })
@@ -151,7 +151,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     const rows = await resultOf('duckdb', { query: 'SELECT range AS n, hash(range) AS h FROM range(50000)' })
     delay.disable()
     expect(rows.row_count).toBe(50_000)
-    // Half of what the statement took: neither it nor the reading of many rows is one piece.
+    // Half the time of the statement: neither it nor reading many rows blocks the event loop for long.
     expect(delay.max / 1e6).toBeLessThan(500)
   })
 })
@@ -185,7 +185,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
     expect(existsSync(join(closed, 'new.csv'))).toBe(false)
   })
 
-  it('databases outside the folders that are allowed are refused: nothing is opened or made', async () => {
+  it('databases outside the allowed directories are refused: none is opened or created', async () => {
     symlinkSync(join(closed, 'kept.duckdb'), join(open, 'link.duckdb'))
     symlinkSync(closed, join(open, 'away'))
     const outside = ['kept.duckdb', 'a.csv'].map((name) => join(closed, name))
@@ -218,7 +218,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
     })
   })
 
-  it('are read and written in folders that are allowed, also for a database in a file', async () => {
+  it('are read and written in allowed directories, also for a database in a file', async () => {
     for (const more of [{}, { database: join(open, 'fenced.duckdb') }]) {
       const commands = `COPY (SELECT a + 1 AS b FROM '${open}/a.csv') TO '${open}/b.csv'; SELECT * FROM '${open}/b.csv'`
       expect((await resultOf('duckdb', { commands, ...more }, allowed)).rows).toEqual([{ b: 2 }])
@@ -228,15 +228,15 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
     expect((await resultOf('duckdb', { commands: attach }, allowed)).rows).toEqual([{ a: 7 }])
   })
 
-  it('are refused to tasks that share a database, however they come together', async () => {
+  it('are refused to tasks that share a database, in any interleaving', async () => {
     const query = `SELECT * FROM '${closed}/a.csv'`
-    // Many of them: now and then one opens the database while the last who had it open is closing it.
+    // Many of them: occasionally one opens the database while the last user is closing it.
     const database = join(open, 'shared.duckdb')
     const asked = Array.from({ length: 200 }, () => errorOf('duckdb', { database, query }, allowed))
     for (const error of await Promise.all(asked)) expect(error).toMatchObject({ code: 'DUCKDB_PERMISSION' })
   })
 
-  it('may be tried again where this process has the file open as another database', async () => {
+  it('can be retried if this process has the file open as another database', async () => {
     const commands = `ATTACH '${open}/twice.duckdb' AS once; ATTACH '${open}/twice.duckdb' AS again`
     expect(await errorOf('duckdb', { commands }, allowed)).toMatchObject({
       kind: 'db_connection',

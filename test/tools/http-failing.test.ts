@@ -1,4 +1,4 @@
-/** Servers that do not answer, not to the end, or with something that is no answer: http ends, and says which. */
+/** Servers that do not answer, do not finish, or answer with something invalid: http ends, and names the cause. */
 import { createServer as createSecureServer } from 'node:https'
 import { createServer, type Server, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('an answer that does not come, or does not end', () => {
+describe('a reply that does not come, or does not end', () => {
   let mute: Server
   beforeAll(async () => {
     mute = createServer((socket) => socket.on('error', () => {}))
@@ -52,12 +52,12 @@ describe('an answer that does not come, or does not end', () => {
     expect(await errorOf('http', { url, timeout: split }, local)).toMatchObject({ message })
   })
 
-  it('ends where an answer trickles without end', async () => {
+  it('ends if a reply trickles without end', async () => {
     const error = await errorOf('http', { url: `${server.url}/endless`, timeout: { read: 0.1 } }, local)
     expect(error).toMatchObject({ kind: 'timeout', code: 'TIMEOUT' })
   })
 
-  it('ends where headers trickle without end, and where they are longer than any', async () => {
+  it('ends if headers trickle without end, or exceed the limit', async () => {
     const dripping = await speaking((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const drip = setInterval(() => socket.write('x-more: 1\r\n'), 5)
@@ -73,7 +73,7 @@ describe('an answer that does not come, or does not end', () => {
     await endless.close()
   })
 
-  it('ends where the name is never resolved', async () => {
+  it('ends if the name is never resolved', async () => {
     const tools = { resolve: () => new Promise<never>(() => {}) }
     const url = 'http://nowhere.test/'
     expect(await errorOf('http', { url, timeout: 0.1 }, { tools })).toMatchObject({ code: 'TIMEOUT' })
@@ -107,7 +107,7 @@ describe('an answer that does not come, or does not end', () => {
     expect(await errorOf('http', { url: `${server.url}/huge` }, bounded)).toMatchObject(error)
   })
 
-  it('counts the bytes of a packed answer after unpacking', async () => {
+  it('counts the bytes of a compressed reply after decompression', async () => {
     server.on('/bomb', (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(50_000_000)))
     })
@@ -118,7 +118,7 @@ describe('an answer that does not come, or does not end', () => {
   it.each([
     ['cut off', gzipSync('{"a":1}').subarray(0, 15)],
     ['none at all', Buffer.from('{"a":1}')],
-  ])('is a parse error if the declared packing is %s', async (_what, bytes) => {
+  ])('is a parse error if the declared encoding is %s', async (_what, bytes) => {
     server.on('/mispacked', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bytes)
     })
@@ -140,7 +140,7 @@ describe('an answer that does not come, or does not end', () => {
     })
   })
 
-  it('is a connection error where the connection breaks in the middle', async () => {
+  it('is a connection error if the connection breaks in the middle', async () => {
     server.on('/cut', (_request, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('half', () => response.destroy())
@@ -155,7 +155,7 @@ describe('an answer that does not come, or does not end', () => {
     }
   })
 
-  it('is a parse error if the answer is not HTTP', async () => {
+  it('is a parse error if the reply is not HTTP', async () => {
     const liar = await speaking((socket) => socket.end('SMTP ready\r\n\r\n'))
     const error = await errorOf('http', { url: liar.url }, local)
     expect(error).toMatchObject({ kind: 'parse', code: 'MALFORMED_ANSWER', retryable: false })
@@ -178,12 +178,12 @@ describe('https', () => {
   })
 })
 
-/** A server that says what no HTTP server would. */
+/** A server that sends something no HTTP server would. */
 async function speaking(greet: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}))
-    // Not before it was asked.
+    // Not before the request.
     socket.once('data', () => greet(socket))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

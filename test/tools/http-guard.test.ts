@@ -1,4 +1,4 @@
-/** Where http may go, by itself and by redirects, and what it takes there. */
+/** Which addresses http may connect to, directly and by redirects, and what it sends there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CallOptions, call, errorOf, resultOf } from './calling.ts'
 import { type Serving, sendJson, serving } from './serving.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 describe('redirects', () => {
-  it('are followed five times, with the method each status asks for', async () => {
+  it('are followed five times, with the method that each status requires', async () => {
     server.on('/see', (request, response) => {
       const { searchParams } = new URL(request.url!, 'http://any')
       response.writeHead(Number(searchParams.get('code')), { location: '/echo?from=see' }).end()
@@ -43,14 +43,14 @@ describe('redirects', () => {
     expect(await via(307, 'POST')).toEqual(['POST', '{"a":1}'])
   })
 
-  it('are an error when they go round', async () => {
+  it('are an error if they loop', async () => {
     server.on('/loop', (_request, response) => response.writeHead(302, { location: '/loop' }).end())
     const error = await errorOf('http', { url: `${server.url}/loop` }, local)
     expect(error).toMatchObject({ kind: 'client_error', code: 'TOO_MANY_REDIRECTS', retryable: false })
     expect(server.seen.get('/loop')).toHaveLength(6)
   })
 
-  it('are an answer where they are not to be followed', async () => {
+  it('are returned as the reply if they are not to be followed', async () => {
     for (const off of [{ follow_redirects: false }, { max_redirects: 0 }]) {
       const result = await resultOf('http', { url: `${server.url}/loop`, ...off }, local)
       expect(result).toMatchObject({ status_code: 302, headers: { location: '/loop' } })
@@ -63,7 +63,7 @@ describe('redirects', () => {
     expect(error).toMatchObject({ kind: 'client_error', code: 'REDIRECT_REFUSED' })
   })
 
-  it('take no credentials to another origin', async () => {
+  it('send no credentials to another origin', async () => {
     server.on('/leave', (_request, response) => response.writeHead(307, { location: `${other.url}/take` }).end())
     other.on('/take', (request, response) => sendJson(response, request.headers))
     const config = {
@@ -127,7 +127,7 @@ describe('addresses that are not public', () => {
     expect(error).toMatchObject({ code: 'SSRF_BLOCKED', details: { host: 'mixed.test', address: '10.0.0.7' } })
   })
 
-  it('are not reached by a name that changes its address: it is looked up once, and that is where it connects', async () => {
+  it('are not reached by a name that changes its address: it is resolved once, and that address is used', async () => {
     const answers = ['127.0.0.1', '10.0.0.1', '10.0.0.1']
     let asked = 0
     const resolve = async () => [{ address: answers[asked++]!, family: 4 }]
@@ -135,7 +135,7 @@ describe('addresses that are not public', () => {
     const { data } = await resultOf('http', { url: `http://turns.test:${server.port}/echo` }, { tools })
     expect(data.headers.host).toBe(`turns.test:${server.port}`)
     expect(asked).toBe(1)
-    // The next request is a new look-up: judged anew.
+    // The next request resolves the name again and checks it again.
     const error = await errorOf('http', { url: `http://turns.test:${server.port}/echo` }, { tools })
     expect(error).toMatchObject({ code: 'SSRF_BLOCKED', details: { address: '10.0.0.1' } })
   })

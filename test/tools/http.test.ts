@@ -25,8 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('what http sends', () => {
-  it('is a GET with the query of params by default', async () => {
+describe('requests of http', () => {
+  it('are GETs with the query of params by default', async () => {
     const params = { page: 2, all: true, tag: ['a', 'b'], none: null, deep: { x: 1 } }
     const result = await resultOf('http', { url: `${server.url}/echo?at=1`, params }, local)
     expect(result.data.method).toBe('GET')
@@ -40,14 +40,14 @@ describe('what http sends', () => {
     ])
   })
 
-  it.each([['payload'], ['body'], ['json']])('is JSON under %s', async (field) => {
+  it.each([['payload'], ['body'], ['json']])('are JSON under %s', async (field) => {
     const config = { url: `${server.url}/echo`, method: 'post', [field]: { a: [1, null] } }
     const { data } = await resultOf('http', config, local)
     expect(data).toMatchObject({ method: 'POST', body: '{"a":[1,null]}' })
     expect(data.headers['content-type']).toBe('application/json')
   })
 
-  it('routes data by method, and by its keys query and body', async () => {
+  it('put data by method, and by its keys query and body', async () => {
     const url = `${server.url}/echo`
     const sent = async (config: object) => (await resultOf('http', { url, ...config }, local)).data
     expect(await sent({ data: { a: 1 } })).toMatchObject({ query: [['a', '1']], body: '' })
@@ -57,7 +57,7 @@ describe('what http sends', () => {
     expect(await sent({ method: 'POST', data: both })).toMatchObject({ query: [['q', '1']], body: '{"b":2}' })
   })
 
-  it('is a form or multipart if the content type names it', async () => {
+  it('are a form or multipart if the content type names it', async () => {
     const url = `${server.url}/echo`
     const form = { url, method: 'POST', form: { a: 'x y', b: [1, 2] } }
     expect((await resultOf('http', form, local)).data.body).toBe('a=x+y&b=1&b=2')
@@ -85,12 +85,12 @@ describe('what http sends', () => {
     [{ token: 'T' }, 'authorization', 'Bearer T'],
     [{ type: 'basic', username: 'u', password: 'p:q' }, 'authorization', `Basic ${btoa('u:p:q')}`],
     [{ type: 'header', name: 'X-Api-Key', value: 'K' }, 'x-api-key', 'K'],
-  ])('authenticates by %j', async (auth, header, value) => {
+  ])('authenticate by %j', async (auth, header, value) => {
     const { data } = await resultOf('http', { url: `${server.url}/echo`, auth }, local)
     expect(data.headers[header]).toBe(value)
   })
 
-  it('asks its credentials for an auth that is a name', async () => {
+  it('use the credentials of an auth that is a name', async () => {
     const tools = { ...local.tools, credentials: (name: string) => (name === 'api' ? { token: 'T' } : undefined) }
     const { data } = await resultOf('http', { url: `${server.url}/echo`, auth: 'api' }, { tools })
     expect(data.headers.authorization).toBe('Bearer T')
@@ -101,14 +101,14 @@ describe('what http sends', () => {
     })
   })
 
-  it('takes user and password out of the URL', async () => {
+  it('take user and password out of the URL', async () => {
     const url = server.url.replace('http://', 'http://me:s%20t@')
     const result = await resultOf('http', { url: `${url}/echo` }, local)
     expect(result.data.headers.authorization).toBe(`Basic ${btoa('me:s t')}`)
     expect(result.url).toBe(`${server.url}/echo`)
   })
 
-  it('sends the idempotency key of the task if asked to', async () => {
+  it('send the idempotency key of the task on request', async () => {
     const { data } = await resultOf('http', { url: `${server.url}/echo`, idempotency_key: true }, local)
     expect(data.headers['idempotency-key']).toBe('run-1/task')
   })
@@ -121,15 +121,15 @@ describe('what http sends', () => {
     [{ url: 'http://127.0.0.1/', headers: { 'X-A': 'a\r\nHost: b' } }, 'header "X-A" has characters'],
     [{ url: 'http://127.0.0.1/', params: [1] }, 'params must be a map, not a list'],
     [{ url: 'http://127.0.0.1/', timeout: 0 }, 'timeout must be a number of seconds above 0'],
-  ])('refuses %j', async (config, message) => {
+  ])('refuse %j', async (config, message) => {
     const error = await errorOf('http', config, local)
     expect(error).toMatchObject({ kind: 'schema', code: 'FIELD_INVALID', retryable: false })
     expect(error.message).toContain(message)
   })
 })
 
-describe('what http gives back', () => {
-  it('is status, headers, url, elapsed and the body as data and body', async () => {
+describe('results of http', () => {
+  it('are status, headers, url, elapsed and the body as data and body', async () => {
     const envelope = await call('http', { url: `${server.url}/status?code=201` }, local)
     expect(envelope).toMatchObject({
       status: 'ok',
@@ -139,7 +139,7 @@ describe('what http gives back', () => {
     expect((envelope.result as any).elapsed).toBeGreaterThanOrEqual(0)
   })
 
-  it('follows the content type: JSON, text, bytes', async () => {
+  it('follow the content type: JSON, text, bytes', async () => {
     server.on('/as', (request, response, _body) => {
       const { searchParams } = new URL(request.url!, 'http://any')
       response.setHeader('content-type', searchParams.get('type')!)
@@ -158,7 +158,7 @@ describe('what http gives back', () => {
   it.each([
     ['gzip', gzipSync('{"a":1}')],
     ['br', brotliCompressSync('{"a":1}')],
-  ])('unpacks %s', async (encoding, bytes) => {
+  ])('decompress %s', async (encoding, bytes) => {
     server.on('/packed', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(bytes)
     })
@@ -174,7 +174,7 @@ describe('what http gives back', () => {
     [429, 'rate_limit', true],
     [500, 'server_error', true],
     [503, 'server_error', true],
-  ])('%i is an error of kind %s', async (code, kind, retryable) => {
+  ])('of status %i are an error of kind %s', async (code, kind, retryable) => {
     const envelope = await call('http', { url: `${server.url}/status?code=${code}&key=secret` }, local)
     expect(envelope).toMatchObject({
       status: 'error',
@@ -186,7 +186,7 @@ describe('what http gives back', () => {
     expect(envelope.error!.message).not.toContain('secret')
   })
 
-  it('is an error where JSON is promised and not given, and quotes nothing of it', async () => {
+  it('are an error if JSON is declared and invalid, and quote nothing of it', async () => {
     server.on('/broken', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"token": secret-value}')
     })

@@ -50,7 +50,7 @@ describe('javascript', () => {
     expect(await resultOf('javascript', { script })).toEqual(['part', '/'])
   })
 
-  it('has of the environment only PATH, HOME, LANG and what env and auth give', async () => {
+  it('has only PATH, HOME, LANG and the variables of env and auth in its environment', async () => {
     process.env['PETREL_TEST_SECRET'] = 'hidden'
     const names = await resultOf('javascript', {
       code: 'return Object.keys(process.env)',
@@ -79,7 +79,7 @@ describe('javascript', () => {
     ['return new Map()', { kind: 'transform', message: 'the result is not JSON: it is a Map' }],
     ['return { f() {} }', { kind: 'transform', message: 'the result is not JSON: f is a function' }],
     ['const a = []; a[0] = a; return a', { kind: 'transform', code: 'RESULT_NOT_JSON' }],
-  ])('%s is told as what it is', async (code, expected) => {
+  ])('%s is reported as a problem', async (code, expected) => {
     expect(await failing(code)).toMatchObject({ retryable: false, ...expected })
   })
 
@@ -90,13 +90,13 @@ describe('javascript', () => {
     expect(await failing('await fetch("x", { signal: AbortSignal.timeout(1) }); ')).toMatchObject({ kind: 'schema' })
   })
 
-  it('shows where', async () => {
+  it('reports the line of an error', async () => {
     const { details } = await failing('const half = (n) => n.toFixed(-1)\nhalf(1)')
     expect(details.traceback).toContain('task.js:1:23')
     expect(details.traceback).toContain('task.js:2:1')
   })
 
-  it('ends when time is up, with everything it started', async () => {
+  it('ends at its timeout, with all processes it started', async () => {
     const file = join(folder, 'pids')
     const code = `
 const child = require('node:child_process').spawn('sleep', ['60'])
@@ -115,7 +115,7 @@ while (true);`
     expect(await asked).toMatchObject({ kind: 'cancelled', code: 'ABORTED' })
   })
 
-  it('ends when its worker is gone', async () => {
+  it('ends with its worker', async () => {
     const file = join(folder, 'orphan')
     const code = `require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid)); await new Promise((r) => setTimeout(r, 60_000))`
     const input = JSON.stringify({ nonce: 'n', code, file: 'task.js', input: {}, context: {} })
@@ -137,7 +137,7 @@ while (true);`
     await until('it is gone', () => !isAlive(pid))
   })
 
-  it('may give much back, up to its limit', async () => {
+  it('may return large results, up to its limit', async () => {
     expect(await javascript('return "ü".repeat(2_000_000)')).toHaveLength(2_000_000)
     const error = await failing('return "x".repeat(2_000_000)', { tools: { maxResultBytes: 1_000_000 } })
     expect(error).toMatchObject({ kind: 'transform', code: 'RESULT_TOO_LARGE' })

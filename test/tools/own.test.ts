@@ -1,4 +1,4 @@
-/** Tools that users bring, in a pipeline. */
+/** Custom tools in a pipeline. */
 import { describe, expect, it } from 'vitest'
 import type { Tool } from '../../src/tools/tool.ts'
 import { Tools } from '../../src/tools/tools.ts'
@@ -8,8 +8,8 @@ const mine = (run: Tool['run'], more: Partial<Tool> = {}): Tool => ({ kind: 'min
 const ran = (tool: Tool, config = {}) =>
   execute(new FakeRun(program([task('a', { kind: 'mine', config })])), { tools: new Tools().add(tool) })
 
-describe("a tool of one's own", () => {
-  it('has its fields rendered, but not those it wants verbatim', async () => {
+describe('a custom tool', () => {
+  it('gets its fields rendered, except those it wants verbatim', async () => {
     const tool = mine(async ({ config }) => ok(config), { verbatim: ['template'] })
     const config = { text: '{{ 1 + 1 }}', template: '{{ name }}, {% nothing %}' }
     expect(await ran(tool, config)).toMatchObject({
@@ -18,7 +18,7 @@ describe("a tool of one's own", () => {
     })
   })
 
-  it('has what it conceals struck out of everything, from then on', async () => {
+  it('has secrets it registers removed from everything, from then on', async () => {
     const tool = mine(async ({ conceal, logger }) => {
       conceal('from-my-vault')
       logger.info({}, 'has from-my-vault')
@@ -45,7 +45,7 @@ describe("a tool of one's own", () => {
       'broken',
     ],
     ['answers with nothing', async () => undefined as never, "the tool 'mine' did not answer with an envelope"],
-  ])('that %s is an error of its own', async (_what, run, message) => {
+  ])('that %s is an error of the tool', async (_what, run, message) => {
     expect((await ran(mine(run))).failure).toMatchObject({
       code: 'unknown',
       message,
@@ -53,7 +53,7 @@ describe("a tool of one's own", () => {
     })
   })
 
-  it('takes the place of one that comes with Petrel', async () => {
+  it('replaces a standard tool of the same name', async () => {
     const tools = Tools.standard().add(mine(async () => ok('mine'), { kind: 'shell' }))
     const run = new FakeRun(program([task('a', { kind: 'shell', config: { cmd: 'exit 1' } })]))
     expect(await execute(run, { tools })).toMatchObject({ result: 'mine' })

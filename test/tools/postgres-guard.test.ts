@@ -1,4 +1,4 @@
-/** Databases that a playbook names by their address: judged like the URLs of http, before anything is connected to. */
+/** Databases that a playbook names by their address: checked like the URLs of http, before any connection. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ let connected = 0
 const servers: Server[] = []
 let port = 0
 
-/** Says no to whoever connects, as PostgreSQL does. */
+/** Refuses every connection, as PostgreSQL does. */
 const refuse = (peer: Socket): void => {
   connected++
   peer.on('error', () => {})
@@ -83,7 +83,7 @@ describe('refused unless the operator allows it', () => {
   })
 })
 
-describe('reached', () => {
+describe('allowed', () => {
   it.each([
     ['an address', (): unknown => ({ host: '127.0.0.1', port, user: 'u' }), { allowDatabases: ['127.0.0.1'] }],
     [

@@ -26,7 +26,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     await database.drop()
   })
 
-  /** Connections of tools, not ours. */
+  /** Connections of tools, not Petrel's own. */
   const connections = async (): Promise<number> => {
     const { rows } = await watcher.query(
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'petrel' AND datname = current_database()",
@@ -34,7 +34,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     return rows[0].n
   }
 
-  it('gives back rows, their number and the columns', async () => {
+  it('returns rows, their number and the columns', async () => {
     expect(await ask({ query: "SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL" })).toEqual({
       rows: [
         { a: 1, b: 'x' },
@@ -51,7 +51,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect((await ask({ [field]: 'SELECT 1 AS a' })).rows).toEqual([{ a: 1 }])
   })
 
-  it('counts what it changed', async () => {
+  it('returns the number of changed rows', async () => {
     const inserted = await ask({ command: "INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2)" })
     expect(inserted).toMatchObject({ rows: [], row_count: 2, columns: [] })
     expect(await ask({ command: 'DELETE FROM item RETURNING id' })).toMatchObject({ row_count: 2, columns: ['id'] })
@@ -83,7 +83,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect(error.message).toContain('(params have no nmae)')
   })
 
-  it('gives values as JSON, rounding nothing', async () => {
+  it('returns values as JSON, without rounding', async () => {
     const query = `SELECT 9007199254740991::int8 AS safe, 9007199254740993::int8 AS big, count(*) AS n,
       1.50::numeric AS price, 0.1234567890123456789::numeric AS long, 'NaN'::numeric AS nan, 'Infinity'::float8 AS inf,
       1.5::float8 AS f, true AS b, '{"a": [1]}'::jsonb AS j, ARRAY[1, NULL]::int8[] AS list, ARRAY[[1.50],[2]]::numeric[] AS deep,
@@ -117,7 +117,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect(zoned.rows).toEqual([{ t: '2026-01-02T08:34:05+05:30' }])
   })
 
-  it('keeps what a transaction did if it is committed, and only then', async () => {
+  it('keeps the changes of a transaction only if it is committed', async () => {
     const committed = "BEGIN; INSERT INTO item VALUES (31, 'a', 1); COMMIT; SELECT 1"
     expect(await ask({ command: committed })).toMatchObject({ statement_count: 4 })
     const rolledBack = "BEGIN; INSERT INTO item VALUES (32, 'b', 1); ROLLBACK"
@@ -128,14 +128,14 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect((await ask({ command: 'DELETE FROM item RETURNING id' })).rows).toEqual([{ id: 31 }])
   })
 
-  it('takes a list of statements, and params only with one', async () => {
+  it('takes a list of statements, and params only with a single one', async () => {
     const commands = ["INSERT INTO item VALUES (35, 'a', 1)", 'DELETE FROM item RETURNING id']
     expect(await ask({ commands })).toMatchObject({ rows: [{ id: 35 }], statement_count: 2 })
     const error = await failing({ command: 'SELECT $1::int; SELECT 2', params: [1] })
     expect(error).toMatchObject({ kind: 'parse', code: 'PG_42601' })
   })
 
-  it('does not hang where the statement would talk over its connection', async () => {
+  it('does not hang on a statement that uses the copy protocol', async () => {
     expect(await failing({ command: 'COPY item FROM STDIN' })).toMatchObject({ kind: expect.any(String) })
     expect(await ask({ command: 'COPY item TO STDOUT' })).toMatchObject({ rows: [] })
     expect(await ask({ command: 'LISTEN x; NOTIFY x' })).toMatchObject({ rows: [] })
@@ -163,7 +163,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     })
   })
 
-  it('reports which constraint', async () => {
+  it('reports the constraint', async () => {
     const error = await failing({ command: "INSERT INTO item VALUES (9, 'x', -1)" })
     expect(error.details).toMatchObject({ constraint: 'item_price_check', table: 'item' })
   })
@@ -181,7 +181,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     await ask({ command: 'DELETE FROM item' })
   })
 
-  it('ends a statement that takes too long, on the server too', async () => {
+  it('ends a statement at its timeout, on the server too', async () => {
     const error = await failing({ query: 'SELECT pg_sleep(60)', timeout: 0.2 })
     expect(error).toMatchObject({ kind: 'db_timeout', retryable: true })
     const several = { query: 'SELECT pg_sleep(0.3); SELECT pg_sleep(0.3); SELECT pg_sleep(60)', timeout: 0.5 }
@@ -258,12 +258,12 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     mute.close()
   })
 
-  it('shows no server a password of its own environment', async () => {
+  it('sends no server a password of its own environment', async () => {
     const heard: Buffer[] = []
     const greedy = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', (data) => heard.push(data))
-      // AuthenticationCleartextPassword: please send it.
+      // AuthenticationCleartextPassword: asks for the password.
       socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]))
     })
     await new Promise<void>((resolve) => greedy.listen(0, '127.0.0.1', resolve))

@@ -13,8 +13,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const python = (code: string, options: CallOptions = {}): Promise<any> => resultOf('python', { code }, options)
 const failing = (code: string, options: CallOptions = {}): Promise<any> => errorOf('python', { code }, options)
 
-describe('what python code sees', () => {
-  it('is its input as globals, input_data and args, the context, and os, json, datetime, uuid', async () => {
+describe('the input of python code', () => {
+  it('is available as globals, input_data and args, the context, and os, json, datetime, uuid', async () => {
     const code = `
 result = {
   "sum": a + len(b), "whole": input_data == args == {"a": 1, "b": [1, 2]}, "user": context["user"],
@@ -28,7 +28,7 @@ result = {
     })
   })
 
-  it('is what libs names', async () => {
+  it('includes the modules in libs', async () => {
     const libs = {
       m: 'math',
       Decimal: { from: 'decimal', import: 'Decimal' },
@@ -45,17 +45,17 @@ result = {
     })
   })
 
-  it('is of the environment only PATH, HOME, LANG and what env and auth give', async () => {
+  it('includes only PATH, HOME, LANG and the variables of env and auth in its environment', async () => {
     process.env['PETREL_TEST_SECRET'] = 'hidden'
     const code = 'result = sorted(os.environ)'
     const names = await resultOf('python', { code, env: { A: 1 }, auth: { B: 'x' } })
     delete process.env['PETREL_TEST_SECRET']
-    // Where python3 is a shim of a version manager, that adds its own.
+    // If python3 is a shim of a version manager, which adds its own.
     expect(names).toEqual(expect.arrayContaining(['A', 'B', 'PATH']))
     expect(names).not.toContain('PETREL_TEST_SECRET')
   })
 
-  it('is nothing of a task before it', async () => {
+  it('includes nothing of an earlier task', async () => {
     await python('import builtins; builtins.leftover = 1; result = 1')
     expect(await failing('result = leftover')).toMatchObject({ code: 'PY_NameError' })
   })
@@ -100,7 +100,7 @@ describe('the result of python code', () => {
     expect(await python(code, { input: { b: 2, c: 3 }, context: { user: 'ada' } })).toEqual(expected)
   })
 
-  it('keeps names global where code is wrapped for its return', async () => {
+  it('keeps names global if code is wrapped for its return', async () => {
     const code = `
 import math as m
 total = 0
@@ -123,7 +123,7 @@ return [total, i, squares, last, Box.size, first, rest, m.floor(2.5)]`
     expect(await python(code)).toEqual([3, 2, [0, 1, 4], 2, 3, 1, [2], 2])
   })
 
-  it('is text where Python has more than JSON', async () => {
+  it('is text for values that JSON does not have', async () => {
     const code = `
 import decimal
 result = {"when": datetime.date(2026, 1, 2), "price": decimal.Decimal("1.10"), "id": uuid.UUID(int=0), 1: "key",
@@ -152,11 +152,11 @@ result = {"when": datetime.date(2026, 1, 2), "price": decimal.Decimal("1.10"), "
     expect(error.message).toContain(message)
   })
 
-  it('does not decide whether the task failed: a map with status error is a result', async () => {
+  it('does not determine whether the task failed: a map with status error is a result', async () => {
     expect(await python('result = {"status": "error"}')).toEqual({ status: 'error' })
   })
 
-  it('is not disturbed by what is printed', async () => {
+  it('is not affected by printed output', async () => {
     const printed: object[] = []
     const logger = { debug: (context: object) => printed.push(context), info() {}, warn() {}, error() {} }
     const code =
@@ -165,7 +165,7 @@ result = {"when": datetime.date(2026, 1, 2), "price": decimal.Decimal("1.10"), "
     expect(printed).toEqual([{ key: 'run-1/task', stdout: '{"result": 1}\n\uFFFD\uFFFD', stderr: 'aside' }])
   })
 
-  it('is not disturbed by a flood of prints, of which the end is kept', async () => {
+  it('is not affected by a flood of output, of which the end is kept', async () => {
     const printed: any[] = []
     const logger = { debug: (context: object) => printed.push(context), info() {}, warn() {}, error() {} }
     expect(await python('print("x" * 20_000_000)\nprint("last")\nresult = 1', { logger })).toBe(1)
@@ -203,7 +203,7 @@ describe('python code that fails', () => {
     expect(envelope.error!.message).toContain(type)
   })
 
-  it('shows where: the lines of the task, not those of the wrapper', async () => {
+  it('reports where: the lines of the task, not those of the wrapper', async () => {
     const { details } = await failing('def half(n):\n  return n / 0\n\nresult = half(1)')
     expect(details.traceback).toMatch(
       /^Traceback \(most recent call last\):\n {2}File "task.py", line 4, in <module>\n/,
@@ -225,19 +225,19 @@ describe('python code that fails', () => {
       'RESULT_GARBLED',
       'the code wrote to descriptor 3, which is kept for its result',
     ],
-  ])('%j is told as what it is', async (code, expected, message) => {
+  ])('%j is reported as a problem', async (code, expected, message) => {
     const error = await failing(code)
     expect(error.code).toBe(expected)
     expect(error.message).toContain(message)
     expect(error.retryable).toBe(false)
   })
 
-  it('shows what it printed before it died', async () => {
+  it('shows its output before it died', async () => {
     const { details } = await failing('print("so far"); os._exit(1)')
     expect(details).toMatchObject({ stdout: 'so far\n' })
   })
 
-  it('ends when time is up, with everything it started', async () => {
+  it('ends at its timeout, with all processes it started', async () => {
     const file = join(folder, 'pids')
     const code = `
 import subprocess, signal
@@ -264,7 +264,7 @@ while True: pass`
     expect(await asked).toMatchObject({ kind: 'cancelled', code: 'ABORTED' })
   })
 
-  it('does not wait for a child it left, even one with a session of its own', async () => {
+  it('does not wait for a child process left behind, even one in a separate session', async () => {
     const began = performance.now()
     const code =
       'if os.fork() == 0:\n  os.setsid()\n  import time\n  time.sleep(20)\n  os._exit(0)\nresult = os.getpid()'
@@ -272,7 +272,7 @@ while True: pass`
     expect(performance.now() - began).toBeLessThan(10_000)
   })
 
-  it('reports once where it forked', async () => {
+  it('reports once if it forked', async () => {
     expect(
       await python(
         'pid = os.fork()\nif pid == 0:\n  result = "child"\nelse:\n  os.waitpid(pid, 0)\n  result = "parent"',
@@ -280,7 +280,7 @@ while True: pass`
     ).toBe('parent')
   })
 
-  it('is reported where python is missing', async () => {
+  it('is reported if python is missing', async () => {
     expect(await failing('result = 1', { tools: { python: 'python-that-is-not-there' } })).toMatchObject({
       kind: 'unsupported',
       code: 'PROGRAM_MISSING',
@@ -288,7 +288,7 @@ while True: pass`
     })
   })
 
-  it('with a large input that it never reads ends all the same', async () => {
+  it('with a large input that it never reads still ends', async () => {
     expect(await python('result = len(a)', { input: { a: 'x'.repeat(5_000_000) } })).toBe(5_000_000)
     expect(await resultOf('shell', { cmd: 'true' })).toMatchObject({ returncode: 0 })
   })

@@ -1,7 +1,7 @@
 /**
- * Secrets of playbooks, through a real server and a real worker: from the environment and from files they reach the tools that
- * name them, and nothing else. Looked for afterwards in every row of the store, in every answer of the API and in both logs,
- * while services, code and databases do their best to give them away.
+ * Secrets of playbooks, with a real server and a real worker: from the environment and from files they reach the tools
+ * that name them, and nothing else. The test searches every row of the store, every reply of the API and both logs,
+ * while services, code and databases try to reveal them.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ const SECRETS = {
   entry: '3ntry of the credentials f1le',
 }
 
-/** Every kind of tool, and every way it has of telling what it was given. */
+/** Every kind of tool, and every way in which it could reveal its input. */
 const PLAYBOOK = `
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -120,7 +120,7 @@ describe.each(STORES)('secrets, with the store on $name', (place) => {
       return JSON.parse(text)
     }
     await api('/definitions?file=indiscreet.yaml', PLAYBOOK, 'application/yaml')
-    // Long enough that messages are cut in the middle of the secret after it.
+    // Long enough that messages are truncated in the middle of the secret after it.
     const input = { url: echo.url, long: 'x'.repeat(1975) }
     const { id } = await api('/instances', JSON.stringify({ workflow: 'indiscreet', input }))
     let shown: any
@@ -134,7 +134,7 @@ describe.each(STORES)('secrets, with the store on $name', (place) => {
     )
     expect(shown.instance.outcome).toBe('failed')
 
-    // The tools had them.
+    // The tools received them.
     const heard = echo.seen.get('/echo')!.map(({ headers }) => [headers.authorization, headers['x-key']])
     expect(heard).toEqual([
       [`Basic ${Buffer.from(`u:${SECRETS.file}`).toString('base64')}`, undefined],
@@ -157,7 +157,7 @@ describe.each(STORES)('secrets, with the store on $name', (place) => {
     const rows = await dump(store.url)
     const logs = [server.out, server.err, worker.out, worker.err]
     const everything = { answers: JSON.stringify(answers), rows, logs: logs.join('\n') }
-    // They were there to be struck out, and what is looked at is not empty.
+    // Secrets were removed there, and the searched text is not empty.
     expect(everything.answers).toContain('***')
     expect(everything.rows).toContain('***')
     expect(everything.logs).toContain('python printed')
@@ -175,7 +175,7 @@ describe.each(STORES)('secrets, with the store on $name', (place) => {
 function formsOf(secret: string): readonly string[] {
   const escaped = JSON.stringify(secret).slice(1, -1)
   const base64 = Buffer.from(secret).toString('base64')
-  // Halves: what a cut would leave.
+  // Halves, as truncation would leave them.
   return [secret, escaped, encodeURIComponent(secret), base64.slice(0, -4), secret.slice(0, 8), secret.slice(-8)]
 }
 

@@ -1,4 +1,4 @@
-/** A certificate that nobody but itself vouches for, for a server of a test. */
+/** A self-signed certificate for a server of a test. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 const KEY =

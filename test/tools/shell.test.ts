@@ -10,7 +10,7 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'petrel-shell-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('shell', () => {
-  it('runs each command by /bin/sh and gives back what they printed', async () => {
+  it('runs each command by /bin/sh and returns its output', async () => {
     const result = await resultOf('shell', { cmds: ['echo one; echo aside >&2', 'printf two | tr t T'] })
     expect(result).toMatchObject({
       returncode: 0,
@@ -39,7 +39,7 @@ describe('shell', () => {
     ['read line || echo no input', 'no input\n'],
     ['echo \'single\' "double" \\$HOME', 'single double $HOME\n'],
     ['true # and no more', ''],
-  ])('does as a shell does: %j', async (cmd, stdout) => {
+  ])('behaves like a shell: %j', async (cmd, stdout) => {
     expect(await resultOf('shell', { cmd })).toMatchObject({ returncode: 0, stdout, stderr: '' })
   })
 
@@ -47,13 +47,13 @@ describe('shell', () => {
     ['(', /syntax|unexpected/i, 'EXIT_2'],
     ['no-such-program', /not found/, 'EXIT_127'],
     ['exit 300', /^$/, 'EXIT_44'],
-  ])('tells what is wrong with %j', async (cmd, words, code) => {
+  ])('reports the mistake in %j', async (cmd, words, code) => {
     const error = await errorOf('shell', { cmd })
     expect(error.code).toBe(code)
     expect(error.details.stderr).toMatch(words)
   })
 
-  it('is seen in no list of processes', async () => {
+  it('does not appear in the list of processes', async () => {
     const { stdout } = await resultOf('shell', {
       cmd: 'ps -ww -o args= -p $$ || cat /proc/$$/cmdline # s3cr3t-value',
     })
@@ -61,7 +61,7 @@ describe('shell', () => {
     expect(stdout).not.toContain('s3cr3t')
   })
 
-  it('stops at the first that fails, and gives back what there is', async () => {
+  it('stops at the first that fails, and returns the output so far', async () => {
     const envelope = await call('shell', { cmds: ['echo one', 'echo "no disk" >&2; exit 3', 'echo never'] })
     expect(envelope).toMatchObject({
       status: 'error',
@@ -71,7 +71,7 @@ describe('shell', () => {
     expect((envelope.result as any).commands).toHaveLength(2)
   })
 
-  it('has PATH, HOME, LANG and env, and nothing else of the worker', async () => {
+  it("has only PATH, HOME, LANG and env of the worker's environment", async () => {
     process.env['PETREL_TEST_SECRET'] = 'hidden'
     const { stdout } = await resultOf('shell', { cmd: 'env', env: { PORT: 80, NAME: 'x', DEEP: { a: 1 } } })
     delete process.env['PETREL_TEST_SECRET']
@@ -94,7 +94,7 @@ describe('shell', () => {
     expect(error).toMatchObject({ kind: 'not_found', code: 'CWD_NOT_FOUND' })
   })
 
-  it('ends all of its processes when time is up, also those that ignore TERM', async () => {
+  it('ends all of its processes at its timeout, also those that ignore TERM', async () => {
     const file = join(folder, 'pids')
     const cmd = `trap '' TERM; echo $$ > ${file}; sh -c 'trap "" TERM; echo $$ >> ${file}; sleep 60' & sleep 61; sleep 62`
     const envelope = await call('shell', { cmds: ['echo first', cmd], timeout_seconds: 1 })
@@ -108,13 +108,13 @@ describe('shell', () => {
     await until('both are gone', () => !pids.some(isAlive))
   })
 
-  it('lets a command that is ended tidy up', async () => {
+  it('lets a terminated command clean up', async () => {
     const cmd = 'trap "echo tidy; exit 1" TERM; echo begun; sleep 60 & wait'
     const { result } = await call('shell', { cmd, timeout: 0.5 })
     expect(result).toMatchObject({ stdout: 'begun\ntidy\n', returncode: null })
   })
 
-  it('bounds all commands together by the limit of the task', async () => {
+  it('limits all commands together by the timeout of the task', async () => {
     const error = await errorOf('shell', { cmds: ['sleep 0.2', 'sleep 60'] }, { timeoutMs: 400 })
     expect(error).toMatchObject({ code: 'TIMEOUT', details: { command: 2 } })
   })
@@ -127,7 +127,7 @@ describe('shell', () => {
     expect(await errorOf('shell', { cmd: 'sleep 60' }, { signal: cancelled.signal })).toMatchObject({ code: 'ABORTED' })
   })
 
-  it('does not wait for what was left in the background, and ends it', async () => {
+  it('does not wait for background processes left behind, and ends them', async () => {
     const file = join(folder, 'background')
     const { stdout } = await resultOf('shell', { cmd: `sleep 60 & echo $! > ${file}; echo done` })
     expect(stdout).toBe('done\n')
@@ -135,7 +135,7 @@ describe('shell', () => {
     await until('it is gone', () => !isAlive(pid))
   })
 
-  it('keeps the end of much output', async () => {
+  it('keeps the end of long output', async () => {
     const result = await resultOf('shell', { cmd: 'yes 0123456789 | head -c 3000000; echo; echo last; echo error >&2' })
     expect(result.truncated).toBe(true)
     expect(result.stdout.length).toBe(1024 * 1024)
@@ -147,7 +147,7 @@ describe('shell', () => {
     expect((await resultOf('shell', { cmd: String.raw`printf 'a\000b\377c'` })).stdout).toBe('a\uFFFDb\uFFFDc')
   })
 
-  it('reports what ended a command', async () => {
+  it('reports the signal that ended a command', async () => {
     expect(await errorOf('shell', { cmd: 'kill -SEGV $$' })).toMatchObject({
       code: 'KILLED_SIGSEGV',
       message: 'command 1 was ended by SIGSEGV',
@@ -165,7 +165,7 @@ describe('shell', () => {
 })
 
 describe('a command whose worker is gone', () => {
-  it('ends with it, and so does what it started', async () => {
+  it('ends with it, and so do the processes it started', async () => {
     const file = join(folder, 'orphans')
     const worker = `
       const child = require('node:child_process').spawn('/bin/sh', ['-c', process.env.PROGRAM],

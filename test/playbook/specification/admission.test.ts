@@ -1,4 +1,4 @@
-/** §3: what lets a token into its step, and what becomes of one that is not let in. */
+/** §3: what admits a token to its step, and what happens to a denied one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DefinitionError } from '../../../src/notations/source/mistakes.ts'
 import { readDefinition } from '../../../src/operations/definitions/read.ts'
@@ -30,7 +30,7 @@ describe.each(PLACES)('§3 admission on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('§3.1 without admission every token is let in', async () => {
+  it('§3.1 without admission every token is admitted', async () => {
     await stage.start(workflow(step('a', 'next: { arcs: [{ step: b }] }'), step('b')))
     expect(await stage.through()).toEqual(['a', 'b'])
   })
@@ -48,7 +48,7 @@ describe.each(PLACES)('§3 admission on $name', (place) => {
     expect((await stage.row(id)).held).toBe(allowed ? 0 : 1)
   })
 
-  it('§3.2 a denied token is held, its execution waits, and a patch of the context lets it in', async () => {
+  it('§3.2 a denied token is held, its execution waits, and a patch of the context admits it', async () => {
     const id = await stage.start(
       admitted("{ when: '{{ ctx.approved }}', then: { allow: true } }, { else: { then: { allow: false } } }"),
     )
@@ -63,7 +63,7 @@ describe.each(PLACES)('§3 admission on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('§3.2 also what a step or an arc writes into the context lets it in', async () => {
+  it('§3.2 context entries written by a step or an arc admit it as well', async () => {
     const gate = "spec: { policy: { admit: { rules: [{ when: '{{ ctx.ready }}', then: { allow: true } }] } } }"
     const id = await stage.start(
       workflow(

@@ -1,4 +1,4 @@
-/** §9: what holds where the author says nothing about it. */
+/** §9: the defaults. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PLACES } from '../../engine/drive.ts'
 import { Stage, step, workflow } from '../stage.ts'
@@ -30,7 +30,7 @@ describe.each(PLACES)('§9 defaults on $name', (place) => {
     expect(await stage.through()).toEqual(['a', 'c'])
   })
 
-  it('where no arc matches the branch ends, and nothing has failed', async () => {
+  it('if no arc matches the branch ends, and nothing has failed', async () => {
     const id = await stage.start(workflow(step('a', "next: { arcs: [{ step: b, when: '{{ false }}' }] }"), step('b')))
     expect(await stage.through()).toEqual(['a'])
     expect(await stage.end(id)).toBe('completed: success')
@@ -49,7 +49,7 @@ describe.each(PLACES)('§9 defaults on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('no step comes last, unless executor.spec.final_step names one; and none has to be called end', async () => {
+  it('there is no last step unless executor.spec.final_step names one; and no step has to be called end', async () => {
     const steps = workflow(step('a'), step('end'), step('report'))
     const id = await stage.start(steps)
     expect(await stage.through()).toEqual(['a'])

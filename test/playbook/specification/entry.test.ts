@@ -41,7 +41,7 @@ describe.each(PLACES)('§1.1 tokens on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('a step takes the token that starts it, and its arcs make those of the steps after it', async () => {
+  it('a step consumes the token that starts it, and its arcs create those of the next steps', async () => {
     const id = await stage.start(
       workflow(step('a', 'next: { spec: { mode: inclusive }, arcs: [{ step: b }, { step: b }] }'), step('b')),
     )
@@ -75,12 +75,12 @@ describe.each(PLACES)('§2 entry on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('§2.2 an entry_step that does not exist is refused, with its line and the name that could be meant', async () => {
+  it('§2.2 an entry_step that does not exist is refused, with its line and a suggestion', async () => {
     const error = await wrong(playbook(`executor:\n  spec:\n    entry_step: fetsch\n${workflow(step('fetch'))}`))
     expect(error.problems[0]).toMatchObject({ line: 6, hint: expect.stringContaining('fetch') })
   })
 
-  it('§2.3 exactly one token is made for it, however many steps could begin', async () => {
+  it('§2.3 exactly one token is created for it, however many steps could begin', async () => {
     await stage.start(
       workflow(step('a', 'next: { arcs: [{ step: b }] }'), step('b'), step('c', 'next: { arcs: [{ step: b }] }')),
     )

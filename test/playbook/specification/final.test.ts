@@ -38,7 +38,7 @@ describe.each(PLACES)('§7 final step on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('§7.1 also after a failure, which stays one', async () => {
+  it('§7.1 also after a failure, which remains a failure', async () => {
     const id = await stage.start(FINAL + STEPS)
     await stage.succeed('a')
     await stage.fail('b', { code: 'timeout', message: 'too slow' })
@@ -55,7 +55,7 @@ describe.each(PLACES)('§7 final step on $name', (place) => {
     expect(await stage.end(id)).toBe('cancelled: cancelled')
   })
 
-  it('§7.1 without one nothing is run at the end', async () => {
+  it('§7.1 without one nothing runs at the end', async () => {
     const id = await stage.start(workflow(step('a')))
     expect(await stage.through()).toEqual(['a'])
     expect(await stage.end(id)).toBe('completed: success')
@@ -80,7 +80,7 @@ describe.each(PLACES)('§7 final step on $name', (place) => {
     expect(JSON.stringify(args)).not.toContain('a large result')
   })
 
-  it('§7.2 an arc that leads to it only ends its branch, and counts as no step', async () => {
+  it('§7.2 an arc that leads to it only ends its branch, and does not count as a step', async () => {
     await stage.start(
       FINAL +
         workflow(
@@ -141,7 +141,7 @@ describe.each(PLACES)('§8 noop on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('beginning and end need no noop and no reserved name; a step called end is a step', async () => {
+  it('the first and last step need no noop and no reserved name; a step called end is an ordinary step', async () => {
     const id = await stage.start(workflow(step('end', 'next: { arcs: [{ step: start }] }'), step('start')))
     expect(await stage.through()).toEqual(['end', 'start'])
     expect(await stage.end(id)).toBe('completed: success')

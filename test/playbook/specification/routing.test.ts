@@ -14,7 +14,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('§4.1 arcs are tried after step.done and after step.failed; a guarded one handles the failure', async () => {
+  it('§4.1 arcs are evaluated after step.done and after step.failed; a guarded one handles the failure', async () => {
     const next = `{ arcs: [{ step: x, when: "{{ event.name == 'step.done' }}" }, { step: y, when: "{{ event.name == 'step.failed' }}" }] }`
     const good = await stage.start(routed(next))
     await stage.succeed('a')
@@ -37,7 +37,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
   it.each([
     ['step.done', ['step.done', 'call.done', 'step.exit']],
     ['step.failed', ['step.failed', 'call.error']],
-  ])('§4.1 the event %s is known by its other names %j', async (name, aliases) => {
+  ])('§4.1 the event %s has the aliases %j', async (name, aliases) => {
     for (const alias of aliases) {
       const id = await stage.start(routed(`{ arcs: [{ step: x, when: "{{ event.name == '${alias}' }}" }] }`))
       await (name === 'step.done' ? stage.succeed('a') : stage.fail('a'))
@@ -50,7 +50,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
     expect(await stage.through()).toEqual([])
   })
 
-  it('§4.1 arcs of a loop are tried once, with loop.done, after its last item', async () => {
+  it('§4.1 arcs of a loop are evaluated once, with loop.done, after its last item', async () => {
     const loop = "loop: { in: '{{ workload.items }}', iterator: it, spec: { mode: parallel } }"
     const next = `next: { arcs: [{ step: x, when: "{{ event.name == 'loop.done' and a.stats.total == 3 }}" }] }`
     const id = await stage.start(workflow(step('a', `${loop}, ${next}`), ...TARGETS), { items: [1, 2, 3] })
@@ -63,7 +63,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('§4.2 guards see event, workload, ctx, args and the results of steps', async () => {
+  it('§4.2 guards can read event, workload, ctx, args and the results of steps', async () => {
     const guard =
       "{{ event.name == 'step.done' and workload.limit == 5 and ctx.seen == 'yes' and args.from == 'a' and a.n == 1 and output.data.m == 2 and outcome.result.m == 2 and limit == 5 }}"
     const id = await stage.start(
@@ -119,7 +119,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
     expect([first.args, second.args].map((args) => (args as { page: number }).page).sort()).toEqual([1, 2])
   })
 
-  it('§4.4 large args are kept outside and passed as a reference; guards and workers see the value', async () => {
+  it('§4.4 large args are stored separately and passed as a reference; guards and workers see the value', async () => {
     const big = 'x'.repeat(100_000)
     await stage.start(
       workflow(

@@ -44,7 +44,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('it is not complete while a step-run is held by a worker, waits for its next try, or can run', async () => {
+  it('it is not complete while a step-run is held by a worker, waits for its next attempt, or can run', async () => {
     const id = await stage.start(workflow(step('a', FORK), step('b'), step('c')))
     await stage.succeed('a')
     await stage.succeed('b')
@@ -103,7 +103,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
     step('c', 'spec: { policy: { admit: { rules: [{ when: "{{ ctx.ok }}", then: { allow: true } }] } } }'),
   )
 
-  it('tokens that are only held keep it waiting', async () => {
+  it('held tokens alone keep it waiting', async () => {
     const id = await stage.start(HELD)
     expect(await stage.through()).toEqual(['a', 'b'])
     expect(await stage.end(id)).toBe('waiting')
@@ -112,7 +112,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('with policy.pending: complete it completes without them and reports which', async () => {
+  it('with policy.pending: complete it completes without them and reports them', async () => {
     const id = await stage.start(policy('pending: complete') + HELD)
     expect(await stage.through()).toEqual(['a', 'b'])
     expect(await stage.end(id)).toBe('completed: success')
@@ -195,7 +195,7 @@ describe.each(PLACES)('§6.2 status on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('failed_on: fail_fast stops at the first failure nothing handled; what runs may end', async () => {
+  it('failed_on: fail_fast stops at the first unhandled failure; running steps may end', async () => {
     const steps = workflow(step('a', FORK), step('b'), step('c', 'next: { arcs: [{ step: d }] }'), step('d'))
     const id = await stage.start(policy('failed_on: fail_fast') + steps)
     await stage.succeed('a')

@@ -1,4 +1,4 @@
-/** §1.2: what the worker does. The rest of §1.2 is the server's, and all the other files here. */
+/** §1.2: the duties of the worker. The rest of §1.2 belongs to the server, and is in the other files here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../../src/model/rows.ts'
 import type { Net } from '../../../src/net/net.ts'
@@ -68,7 +68,7 @@ workflow:
     expect(await play(rule, { n: 1 })).toMatchObject({ end, seen })
   })
 
-  it('reports the outcome of every try, every task and the step', async () => {
+  it('reports the outcome of every attempt, every task and the step', async () => {
     const { id } = await play('{ do: retry, attempts: 2, delay: 0 }', { n: 1 })
     expect(await log(id)).toEqual([
       'step.scheduled work',
