@@ -16,7 +16,6 @@ import type { InstanceView } from '../views/view.ts'
 import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
-import { shapeOfInstance } from './result-shape.ts'
 
 export interface WaitOptions {
   /** Ends the waiting, not the work. */
@@ -205,4 +204,11 @@ export class InstanceHandle<Result = unknown> {
   watch(options: WaitOptions = {}): AsyncIterable<StoredEvent> {
     return this.#engine.watch(this.id, options.signal)
   }
+}
+
+/** The shape of the value of a workflow in the terms of its notation; null: its results by node. */
+async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {
+  const row = await engine.queries.instance(id)
+  if (row === null) throw new PetrelError('not_found', `there is no workflow ${id}`)
+  return (await projectionOf(row).result?.(engine, row)) ?? null
 }

@@ -15,7 +15,7 @@ export const dag: Notation = {
     ...plain,
     state: ({ state }) => dagState(state),
     steps: { ...plain.steps, nodes: dagNodes },
-    own: async (reading, instance) => (await import('./project/own.ts')).ownOf(reading, instance),
+    own: async (reading, instance) => (await import('./project/sheet.ts')).ownOf(reading, instance),
     telemetry: {
       types: TELEMETRY_TYPES,
       load: async (reading, events) => (await import('./project/telemetry-load.ts')).loadTelemetry(reading, events),

@@ -30,8 +30,8 @@ export const playbook: Notation = {
       load: async (reading, net, instance, nodes) =>
         (await import('./project/steps.ts')).loadOwnSteps(reading, net, instance, nodes),
     },
-    own: async (reading, instance) => (await import('./project/own.ts')).ownOf(reading, instance),
-    progress: async (reading, instance, how) => (await import('./project/own.ts')).progressAt(reading, instance, how),
+    own: async (reading, instance) => (await import('./project/sheet.ts')).ownOf(reading, instance),
+    progress: async (reading, instance, how) => (await import('./project/sheet.ts')).progressAt(reading, instance, how),
     events: {
       types: EVENT_TYPES,
       page: async (reading, instance, net, asked) =>

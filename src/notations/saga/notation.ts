@@ -8,7 +8,7 @@ export const saga: Notation = {
   detect: ({ kind }) => kind === 'Saga',
   read: async () => (await import('./compile/parse.ts')).parseSaga,
   services: {
-    handlers: async (net, options) => (await import('./runtime/dry-run.ts')).dryRunHandlers(net, options),
+    handlers: async (net, options) => (await import('./runtime/handler.ts')).dryRunHandlers(net, options),
   },
   project: {
     ...plain,

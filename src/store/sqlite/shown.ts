@@ -1,4 +1,4 @@
-/** Values cut in SQL to what a list shows (../shown.ts). */
+/** Values cut in SQL to what a list shows (model/shown.ts). */
 import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
 import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS } from '../../model/shown.ts'
 

@@ -1,7 +1,7 @@
 /**
  * A DuckDB statement from request to end.
  *
- *   waiting → running   one of the slots is free
+ *   waiting → running   it is its turn
  *   waiting → ended     the time limit has passed, or it is no longer wanted: it never begins
  *   running → ended     by itself
  *   running → stopping  the time limit has passed, or it is no longer wanted: interrupted repeatedly, because a
@@ -13,10 +13,32 @@ import { aborted, type Fault, ToolFault } from '../envelope.ts'
 import { spokenMs } from '../timeout.ts'
 import type { Envelope } from '../tool.ts'
 import type { Open } from './duckdb-connection.ts'
-import { Slots } from './slots.ts'
+
+/** Limits how many statements run at the same time; the others wait their turn. */
+class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(most: number) {
+    this.#free = most
+  }
+
+  /** The turn lasts until `work` has ended. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free++
+      else next()
+    }
+  }
+}
 
 /** Each takes one of the four threads that also read files and look up names for the whole process. */
-const slots = new Slots(2)
+const turns = new Turns(2)
 const GRACE_MS = 5000
 const INTERRUPT_MS = 10
 
@@ -36,7 +58,7 @@ export async function underWatch({ signal, totalMs, open, work }: Watched): Prom
   let leave: (error: ToolFault) => void
   const left = new Promise<never>((_, reject) => (leave = reject))
 
-  const ended = slots.during(async () => {
+  const ended = turns.during(async () => {
     if (why !== null) throw new ToolFault(why)
     state = 'running'
     connection = await open()

@@ -21,9 +21,11 @@ export async function loadShown(reading: Reading, instance: InstanceRow): Promis
   const { queries } = reading
   const { id } = instance
   const compiled = indexNet(net)
-  const [steps, slots, events, tree, now] = await Promise.all([
+  const [steps, errors, cancelledAt, events, tree, now] = await Promise.all([
     loadSteps(queries, compiled, instance, dagNodes(net)),
-    queries.trees.slotsOf({ instanceIds: [id], prefixes: [SLOT.error.prefix, SLOT.cancelledAt.prefix] }),
+    queries.slots({ instanceId: id, prefix: SLOT.error.prefix }),
+    // By its key: its prefix is also that of all arguments stored out of line.
+    queries.slot({ instanceId: id, key: SLOT.cancelledAt.key }),
     queries.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
     nestedIds(reading, id, MOST_NESTED),
     queries.now(),
@@ -32,9 +34,9 @@ export async function loadShown(reading: Reading, instance: InstanceRow): Promis
   const status = dagStatus({
     instance,
     steps,
-    error: slotValue(slots, SLOT.error.key),
-    undoError: slotValue(slots, SLOT.undoError.key),
-    cancelledAt: slotValue(slots, SLOT.cancelledAt.key),
+    error: slotValue(errors, SLOT.error.key),
+    undoError: slotValue(errors, SLOT.undoError.key),
+    cancelledAt: cancelledAt === null ? null : (JSON.parse(cancelledAt) as number),
     compensates: net.onFailure === 'compensate',
     events,
     usages,

@@ -1,8 +1,11 @@
 /** A workflow of steps as text: its state and the way there, its conditions, its steps. */
 
+import type { InstanceRow } from '../../../model/rows.ts'
 import type { StepView } from '../../../views/steps.ts'
 import { brief, span } from '../../../views/words.ts'
+import type { Own, Reading } from '../../interface/projection.ts'
 import type { Line, Sheet } from '../../interface/sheet.ts'
+import { loadShown } from './load.ts'
 import type { DagStatus } from './status.ts'
 
 /** The most lines of steps; if there are more, those that have not simply completed come first. */
@@ -94,4 +97,11 @@ function undoNote(status: string, error: string | null): string {
   if (status === 'succeeded') return 'undone'
   if (status === 'failed') return `its undo failed: ${brief(error ?? '')}`
   return status === 'cancelled' ? 'its undo was stopped' : 'being undone'
+}
+
+/** What only workflows of steps show: the status block. */
+export async function ownOf(reading: Reading, instance: InstanceRow): Promise<Own | null> {
+  const shown = await loadShown(reading, instance)
+  if (shown === null) return null
+  return { json: { status: shown.status }, counts: instance, sheet: (now) => sheetOf(shown, now) }
 }

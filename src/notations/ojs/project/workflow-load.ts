@@ -11,8 +11,9 @@ import { type NodeFailure, SLOT, slotValue } from '../../../net/slots.ts'
 import type { Reading } from '../../interface/projection.ts'
 import { type Nets, netOf, netsOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'
-import { totalsOf } from './totals.ts'
 import { indexOf, type TakenOver, takenOver } from './values.ts'
+
+const NO_TOTALS: Totals = { succeeded: 0, failed: 0 }
 
 /** Places shown of one list of jobs. */
 export interface Window {
@@ -247,4 +248,41 @@ function plansIn(net: Net, start: ChildStart): readonly Plan[] {
     return named.child === undefined ? [] : [{ hash: named.child, start: named.start ?? {} }]
   })
   return [...nodes, ...items]
+}
+
+/**
+ * How many jobs of a workflow have completed and failed: a nested workflow counts as its jobs, not as the one job that
+ * its place counts for. A workflow that retries another also counts the nested workflows it took over, which belong to
+ * the other.
+ */
+async function totalsOf(
+  reading: Reading,
+  rows: readonly InstanceRow[],
+  taken: TakenOver,
+): Promise<(row: InstanceRow) => Totals> {
+  const ids = new Set([...rows, ...taken.rows].map((row) => row.id))
+  const stored = ids.size === 0 ? new Map<string, Totals>() : await reading.queries.trees.totals({ ids: [...ids] })
+  const of = (id: string): Totals => stored.get(id) ?? NO_TOTALS
+  if (taken.places.length === 0) return (row) => of(row.id)
+  const more = extras([...rows, ...taken.rows], taken, of)
+  return (row) => sum(of(row.id), more(row.id))
+}
+
+function sum(a: Totals, b: Totals): Totals {
+  return { succeeded: a.succeeded + b.succeeded, failed: a.failed + b.failed }
+}
+
+function extras(
+  rows: readonly InstanceRow[],
+  { places }: TakenOver,
+  of: (id: string) => Totals,
+): (id: string) => Totals {
+  const below = (id: string): Totals => {
+    const own = places
+      .filter((place) => place.instanceId === id)
+      .map(({ childId }) => sum(sum(of(childId), below(childId)), { succeeded: -1, failed: 0 }))
+    const nested = rows.filter((row) => row.parentId === id && row.parentNode !== null).map((row) => below(row.id))
+    return [...own, ...nested].reduce(sum, NO_TOTALS)
+  }
+  return below
 }

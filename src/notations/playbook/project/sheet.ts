@@ -1,8 +1,11 @@
 /** An execution as text: its counts, where it entered and ends, what failed, and its steps. */
+
+import type { InstanceRow } from '../../../model/rows.ts'
 import { brief, count, span } from '../../../views/words.ts'
+import type { Own, Reading } from '../../interface/projection.ts'
 import type { Line, Progress, Sheet, Table } from '../../interface/sheet.ts'
 import type { Execution } from './execution.ts'
-import type { LoadedExecution } from './load.ts'
+import { type LoadedExecution, loadExecution } from './load.ts'
 import type { PlaybookStep } from './steps.ts'
 import { toolsOf } from './tools.ts'
 
@@ -108,4 +111,21 @@ function noteOf(step: PlaybookStep, now: number): string {
   if (run?.status === 'leased') notes.push(`held by ${brief(run.leasedBy ?? 'somebody', 30)}`)
   if (run?.status === 'pending' && run.runAt > now) notes.push(`goes on in ${span(run.runAt - now)}`)
   return notes.join('; ')
+}
+
+/** What only playbooks show: the execution. */
+export async function ownOf(reading: Reading, instance: InstanceRow): Promise<Own | null> {
+  const loaded = await loadExecution(reading, instance)
+  if (loaded === null) return null
+  const { execution } = loaded
+  return { json: { execution }, counts: execution.counts, sheet: (now) => sheetOf(loaded, now) }
+}
+
+export async function progressAt(
+  reading: Reading,
+  instance: InstanceRow,
+  { now, most }: { readonly now: number; readonly most: number },
+): Promise<Progress | null> {
+  const loaded = await loadExecution(reading, instance)
+  return loaded === null ? null : progressOf(loaded, now, most)
 }

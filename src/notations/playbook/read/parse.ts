@@ -3,7 +3,7 @@
  * describes the whole notation.
  */
 import { compileNet, NetError } from '../../../net/compile.ts'
-import type { Net } from '../../../net/net.ts'
+import type { Json, Net } from '../../../net/net.ts'
 import { Tools } from '../../../tools/tools.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Others } from '../../source/others.ts'
@@ -16,12 +16,10 @@ import { checkNames } from '../check/names.ts'
 import { checkSoundness } from '../check/soundness.ts'
 import { Children, refuseRing } from '../compile/children.ts'
 import { compilePlaybook } from '../compile/compile.ts'
-import { readExecutor } from './executor.ts'
 import { joinsOf } from './joins.ts'
 import { readKeychain } from './keychain.ts'
-import { readMetadata } from './metadata.ts'
-import type { Playbook, Step } from './playbook.ts'
-import { Reading, templatesOf } from './reading.ts'
+import type { Executor, Playbook, Step } from './playbook.ts'
+import { Reading, readSeconds, templatesOf } from './reading.ts'
 import { readStep } from './step.ts'
 import { Workbook } from './workbook.ts'
 
@@ -109,4 +107,105 @@ function checkNet(net: Net, reading: Reading): void {
     for (const { path, message } of error.problems)
       reading.wrong(['workflow'], `${path}: ${message}`, 'simplify the steps it names')
   }
+}
+
+const EXECUTOR_FIELDS = ['profile', 'kind', 'version', 'requires', 'spec']
+const SPEC = ['entry_step', 'final_step', 'no_next_is_error', 'queue', 'timeout', 'policy']
+const POLICY = ['failed_on', 'partial', 'pending', 'final_step_failure', 'join', 'limits', 'defaults', 'results']
+
+/** Longer arguments are stored out of line and passed as references. */
+const MAX_PAYLOAD_BYTES = 65_536
+
+/** The first step, the final step, and the condition for success. */
+function readExecutor(part: Part, reading: Reading): Executor {
+  if (part.given) reading.fields(part, EXECUTOR_FIELDS, 'executor')
+  const profile = part.get('profile')
+  if (profile.given) profile.choice('profile', ['local', 'distributed', 'auto'])
+  const requires = part.get('requires')
+  if (requires.given) reading.fields(requires, ['tools', 'features'], 'requires')
+  const spec = part.get('spec')
+  if (spec.given) reading.fields(spec, SPEC, 'executor.spec')
+  const policy = spec.get('policy')
+  if (policy.given)
+    reading.fields(policy, POLICY, 'executor.spec.policy', { lifecycle: 'executor: { spec: { timeout: … } }' })
+  const limits = policy.get('limits')
+  if (limits.given) reading.fields(limits, ['max_payload_bytes'], 'limits')
+  warnOfDefaults(policy.get('defaults'), reading)
+  return {
+    entry: spec.get('entry_step').text('entry_step'),
+    final: spec.get('final_step').text('final_step'),
+    noNextIsError: spec.get('no_next_is_error').flag('no_next_is_error') ?? false,
+    queue: spec.get('queue').text('queue'),
+    timeoutMs: readSeconds(spec.get('timeout'), 'timeout'),
+    failedOn: policy.get('failed_on').choice('failed_on', ['unhandled', 'any', 'fail_fast']) ?? 'unhandled',
+    partial: policy.get('partial').flag('partial') ?? false,
+    pending: policy.get('pending').choice('pending', ['wait', 'complete']) ?? 'wait',
+    finalStepFailure: policy.get('final_step_failure').choice('final_step_failure', ['fail', 'partial']) ?? 'fail',
+    join: policy.get('join').choice('join', ['each', 'all']) ?? 'each',
+    maxPayloadBytes: limits.get('max_payload_bytes').whole('max_payload_bytes', { least: 256 }) ?? MAX_PAYLOAD_BYTES,
+    requires: readRequired(requires.get('tools')),
+    path: spec.path,
+  }
+}
+
+/** Layers of defaults exist only in the notation's documents; an author would rely on a timeout that has no effect. */
+function warnOfDefaults(part: Part, reading: Reading): void {
+  if (!part.isObject) return
+  for (const key of Object.keys(part.value as object)) {
+    reading.idle(part.get(key), 'defaults are not inherited', 'say it on each step')
+  }
+}
+
+/** Kinds of tools that workers provide. */
+function readRequired(part: Part): readonly string[] {
+  return part.items('tools').flatMap((item) => item.text('the kind of a tool') ?? [])
+}
+
+/** Name, version and everything else that describes a playbook without changing its behaviour. */
+interface Metadata {
+  readonly name: string
+  readonly version: string | null
+  /** Only what was given. */
+  readonly about: { readonly [key: string]: Json }
+}
+
+const DESCRIPTIVE = ['path', 'description', 'tags', 'labels']
+const METADATA_FIELDS = [
+  'name',
+  'version',
+  ...DESCRIPTIVE,
+  'exposed_in_ui',
+  'exposes_as_mcp',
+  'agent',
+  'capabilities',
+  'annotations',
+]
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/ -]{0,127}$/
+
+function readMetadata(part: Part, reading: Reading): Metadata {
+  if (!part.given) {
+    part.wrong('a playbook needs metadata', 'metadata: { name: load_orders }')
+    return { name: '?', version: null, about: {} }
+  }
+  const known = reading.fields(part, METADATA_FIELDS, 'metadata')
+  const name = part.get('name')
+  if (known && !name.given) part.wrong('metadata names the playbook', 'name: load_orders')
+  const text = name.text('the name of a playbook')
+  if (text !== null && !NAME.test(text)) {
+    name.wrong(
+      `${kindOf(text)} cannot be the name of a playbook`,
+      'letters, digits and _ - . : / at most 128, a letter or digit first',
+    )
+  }
+  const version = readVersion(part.get('version'))
+  const described = DESCRIPTIVE.filter((key) => part.get(key).given).map((key) => [key, part.get(key).json()] as const)
+  return {
+    name: text ?? '?',
+    version,
+    about: { ...(version === null ? {} : { version }), ...Object.fromEntries(described) },
+  }
+}
+
+function readVersion(part: Part): string | null {
+  return typeof part.value === 'number' ? String(part.value) : part.text('version')
 }

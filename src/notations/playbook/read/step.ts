@@ -1,12 +1,12 @@
 /** Reads steps. No name is reserved. */
 import { kindOf, type Part } from '../../source/reader.ts'
-import { readAdmit } from './admit.ts'
+import { readRuleList } from '../check/rules.ts'
 import { readLoop } from './loop.ts'
 import { readNext } from './next.ts'
-import type { Step } from './playbook.ts'
+import type { Admit, Step, Task } from './playbook.ts'
 import { type Forbidden, type Reading, readSeconds, templatesOf } from './reading.ts'
 import { readContextSet } from './sets.ts'
-import { readTools } from './tool.ts'
+import { readTask } from './task.ts'
 import type { Workbook } from './workbook.ts'
 
 const FIELDS = [
@@ -98,4 +98,77 @@ function readClock(spec: Part, lifecycle: Part, reading: Reading): number | null
   if (own !== null && lifetime !== null)
     lifecycle.get('timeout_s').wrong('the step has two timeouts', 'keep one of the two')
   return own ?? lifetime
+}
+
+/** Whether a token may fire a step: `spec.policy.admit`. */
+function readAdmit(part: Part, reading: Reading): Admit | null {
+  if (!part.given) return null
+  if (!reading.fields(part, ['rules', 'on_deny', 'mode'], 'admit')) return null
+  reading.idle(part.get('mode'), 'the first rule that holds decides', 'leave it out')
+  const list = part.get('rules')
+  if (!list.given) part.wrong('admit has rules', 'rules: [{ when: "{{ ctx.approved }}", then: { allow: true } }]')
+  const rules = readRuleList(list, 'rules', reading).map(({ when, follows, part: rule }) => {
+    const path = when === null ? rule.path : rule.get('when').path
+    return { when, allow: readAllow(follows, reading), path }
+  })
+  if (Array.isArray(list.value) && list.value.length === 0)
+    list.wrong('admit without rules denies everything', 'leave it out')
+  return { rules, onDeny: part.get('on_deny').choice('on_deny', ['hold', 'discard']) ?? 'hold', path: part.path }
+}
+
+function readAllow(part: Part, reading: Reading): boolean {
+  if (!part.isObject) {
+    part.wrong(`an admission rule needs allow, this is ${kindOf(part.value)}`, 'then: { allow: true }')
+    return false
+  }
+  reading.fields(part, ['allow'], 'what follows')
+  if (!part.get('allow').given) part.wrong('an admission rule needs allow', 'then: { allow: true }')
+  return part.get('allow').flag('allow') ?? false
+}
+
+/** `tool` of a step: one task, or a list of them, in every shape that authors have written. */
+function readTools(part: Part, step: string, workbook: Workbook, reading: Reading): readonly Task[] {
+  if (!part.given) return []
+  if (part.isObject) {
+    const task = part.has('kind') || part.has('type') ? null : labelled(part)
+    if (task !== null) return [lenientLabel(part, task, workbook, reading)]
+    return [readOne(part, `${step}_task`, workbook, reading)]
+  }
+  if (!Array.isArray(part.value)) {
+    part.wrong(`tool is a mapping or a list of them, this is ${kindOf(part.value)}`, 'tool: { kind: python, code: … }')
+    return []
+  }
+  if (part.value.length === 0) reading.lenient(part.path, 'tool is an empty list', 'leave it out')
+  return part.items('tool').flatMap((item, i) => {
+    if (!item.isObject) {
+      item.wrong(`a task is a mapping, this is ${kindOf(item.value)}`, '{ name: fetch, kind: http, url: … }')
+      return []
+    }
+    const task = item.has('kind') || item.has('type') ? null : labelled(item)
+    if (task !== null) return [lenientLabel(item, task, workbook, reading)]
+    if (!item.get('name').given && item.has('kind')) {
+      reading.lenient(item.path, `a task of a list has a name; this one is task_${i}`, `name: task_${i}`)
+    }
+    return [readOne(item, `task_${i}`, workbook, reading)]
+  })
+}
+
+function readOne(part: Part, standard: string, workbook: Workbook, reading: Reading): Task {
+  const label = part.get('name').text('the name of a task') ?? standard
+  return workbook.resolve(readTask(part, label, reading), part)
+}
+
+/** `{ label: { kind, … } }`; null: another form. */
+function labelled(part: Part): Part | null {
+  const keys = Object.keys(part.value as object)
+  const [only] = keys
+  if (keys.length !== 1 || only === undefined) return null
+  const task = part.get(only)
+  return task.isObject && (task.has('kind') || task.has('type')) ? task : null
+}
+
+function lenientLabel(part: Part, task: Part, workbook: Workbook, reading: Reading): Task {
+  const label = String(task.path.at(-1))
+  reading.lenient(part.path, `the name of task '${label}' is a key`, `write { name: ${label}, kind: … }`)
+  return workbook.resolve(readTask(task, label, reading), task)
 }

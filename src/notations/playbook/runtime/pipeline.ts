@@ -14,7 +14,6 @@ import type { Context } from '../../../worker/context.ts'
 import { Failed } from '../../../worker/errors.ts'
 import type { Later } from '../../../worker/later.ts'
 import { type Checkpoint, mayCheckpoint, readCheckpoint, restLeft, VOID_CHECKPOINT } from './checkpoint.ts'
-import { deepFreeze } from './freeze.ts'
 import { type CompiledProgram, Language, renderStepInput } from './language.ts'
 import { type Happening, type Machine, type Move, move } from './machine.ts'
 import { Notes, tryNote } from './notes.ts'
@@ -24,7 +23,6 @@ import type { Redactor } from './redactor.ts'
 import { type Given, toolContext } from './scope.ts'
 import { type Fields, freshState, type State } from './state.ts'
 import { tryTask } from './try-task.ts'
-import { wait } from './wait.ts'
 
 export interface PipelineSetup {
   readonly program: Program
@@ -299,4 +297,27 @@ function messageOf(problem: unknown): string {
 
 function isoNow(): string {
   return new Date().toISOString()
+}
+
+/** Makes JSON immutable. A value that is already frozen is frozen at every level. */
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const item of Object.values(value)) deepFreeze(item)
+  return Object.freeze(value)
+}
+
+/** Waits this long; if the signal is aborted, it throws the signal's reason at once. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const stop = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', stop, { once: true })
+  })
 }

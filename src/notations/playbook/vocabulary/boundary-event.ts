@@ -1,8 +1,7 @@
 /** The event at the end of a step, which its arcs read, with the step's result. */
 
-import { type Face, ownKey } from '../../../expr/index.ts'
+import { Alias, type Face, ownKey } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
-import { eventName } from './event-name.ts'
 import { group } from './group.ts'
 import { type Fields, outcomeOf, outputOf } from './output.ts'
 
@@ -52,4 +51,30 @@ function extras(failure: Json): Fields {
     if (value !== undefined) kept[name] = value
   }
   return kept
+}
+
+/** The notation has had several names for each boundary event: they all compare equal to it. */
+const ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['step.done', ['step.done', 'call.done', 'step.exit']],
+  ['step.failed', ['step.failed', 'call.error']],
+])
+
+function eventName(name: string): Face {
+  const names = ALIASES.get(name)
+  return names === undefined ? name : new EventName(name, names)
+}
+
+class EventName extends Alias {
+  readonly plain: string
+  override readonly names: readonly string[]
+
+  constructor(name: string, names: readonly string[]) {
+    super()
+    this.plain = name
+    this.names = names
+  }
+
+  key(): Face {
+    return undefined
+  }
 }

@@ -4,12 +4,14 @@
  */
 
 import { StoreUnavailableError } from '../../../kernel/store-errors.ts'
-import type { Json } from '../../../net/net.ts'
+import type { Json, Net } from '../../../net/net.ts'
 import type { Context, Deferred } from '../../../worker/context.ts'
+import type { Handler } from '../../../worker/handlers.ts'
 import { toJsonText } from '../../../worker/json.ts'
 import type { Later } from '../../../worker/later.ts'
-import type { Builders, Results } from './builders.ts'
-import type { SagaProgram } from './program.ts'
+import type { CommandOptions } from '../../interface/notation.ts'
+import { type Builders, type Results, templateBuilders } from './builders.ts'
+import { type SagaProgram, TEMPLATE_TYPE } from './program.ts'
 import { subjectProblem } from './subject.ts'
 
 /** The stored commands of an instance's steps. */
@@ -83,4 +85,18 @@ export function makeSagaHandler({ builders, commandsOf, maxBytes }: SagaHandlerO
       return ctx.fail({ code: 'command_failed', message, retryable: false })
     }
   }
+}
+
+/** Bodies that a program builds are not available in a dry run: the services get what the bodies are built from. */
+const STAND_IN: Builders = {
+  command: (_, { request }) => request as unknown,
+  compensation: (_, { result }) => result as unknown,
+}
+
+export function dryRunHandlers(net: Net, options: CommandOptions): readonly (readonly [string, Handler])[] {
+  const types = new Set(net.nodes.flatMap(({ work }) => (work.kind === 'run' ? [work.type] : [])))
+  return [...types].map((type) => {
+    const builders = type === TEMPLATE_TYPE ? templateBuilders() : STAND_IN
+    return [type, makeSagaHandler({ builders, ...options }) as Handler] as const
+  })
 }

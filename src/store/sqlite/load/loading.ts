@@ -37,8 +37,7 @@ import {
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
 import { candidates, urgency } from './claimable.ts'
-import { nextFire, ranOf } from './firings.ts'
-import { childAt, latestChild, latestRun, runAt } from './places.ts'
+import { childAt, latestChild, latestRun, nextFire, ranOf, runAt } from './firings.ts'
 import { resultAt, resultOf } from './results.ts'
 import { loadItems, slotsWith, slotValue, topSlot } from './slots.ts'
 

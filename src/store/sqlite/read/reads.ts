@@ -3,7 +3,6 @@ import type { ExecutionQueries } from '../../../model/queries/queries.ts'
 import { TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { Connection } from '../connection.ts'
 import {
-  eventOf,
   GATE_CELLS,
   gateOf,
   LIMIT_CELLS,
@@ -16,10 +15,8 @@ import {
 } from '../row/others.ts'
 import { shownJson } from '../shown.ts'
 import { findViolations } from './doctor.ts'
-import { eventsWithin } from './events.ts'
-import { eventPage, feedEnd, feedStart } from './feed.ts'
+import { eventQueries } from './events.ts'
 import { gateFilter } from './filter.ts'
-import { errorsOf, HISTORY, HISTORY_PAGE, histories, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { instanceQueries, markingQueries } from './instances.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
@@ -28,19 +25,6 @@ import { Select } from './select.ts'
 import { stepsOn } from './steps.ts'
 import { SqliteTrees } from './trees.ts'
 
-type EventQueries = Pick<
-  ExecutionQueries,
-  | 'instanceEvents'
-  | 'runHistory'
-  | 'runHistoryPage'
-  | 'histories'
-  | 'leasesLost'
-  | 'errorsOf'
-  | 'feed'
-  | 'events'
-  | 'feedEnd'
-  | 'feedStart'
->
 type GateQueries = Pick<ExecutionQueries, 'gate' | 'shownGates' | 'openGates' | 'listGates'>
 
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
@@ -78,31 +62,6 @@ export function readsOn(connection: Connection): ExecutionQueries {
     },
     schedule: (name) => select.row(scheduleOf, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`, name),
     doctor: () => connection.readLong(findViolations),
-  }
-}
-
-function eventQueries(select: Select): EventQueries {
-  const { connection } = select
-  return {
-    instanceEvents: ({ instanceId, afterSeq, limit }) =>
-      connection.read(() => {
-        const events = 'SELECT * FROM workflow_event WHERE instance_id = ? AND seq > ? ORDER BY seq LIMIT ?'
-        return eventsWithin(connection, events, 'seq', instanceId, afterSeq, limit).events
-      }),
-    runHistory: (runId) => select.list(eventOf, HISTORY, runId),
-    runHistoryPage: ({ runId, after, limit }) => select.list(eventOf, HISTORY_PAGE, runId, limit, after),
-    histories: ({ runIds }) => connection.readLong((on) => histories(on, runIds)),
-    leasesLost: ({ runIds }) => connection.read(() => leasesLost(connection, runIds)),
-    errorsOf: (params) => connection.read(() => errorsOf(connection, params)),
-    // With one writer at a time no transaction in flight can have a smaller id than a committed one.
-    feed: ({ afterId, limit }) =>
-      connection.read(() => {
-        const events = 'SELECT * FROM workflow_event WHERE id > ? ORDER BY id LIMIT ?'
-        return eventsWithin(connection, events, 'id', afterId, limit).events
-      }),
-    events: (query) => connection.readLong((on) => eventPage(on, query)),
-    feedEnd: () => connection.read(() => feedEnd(connection)),
-    feedStart: () => connection.read(() => feedStart(connection)),
   }
 }
 

@@ -39,7 +39,7 @@ export function shownGates({ where, order, page }: { where: string; order: strin
     JOIN workflow_gate ON id = shown_id ORDER BY ${order}`
 }
 
-/** Data beyond its bound is a marker (../../shown.ts). */
+/** Data beyond its bound is a marker (model/shown.ts). */
 export const EVENT_CELLS = `id, ${namesOf(EVENT)
   .map((name) => (name === 'data' ? shownJson('data', `octet_length(data) <= ${EVENT_BYTES}`) : name))
   .join(', ')}`
