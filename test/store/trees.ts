@@ -230,11 +230,11 @@ export function treeTopic(current: Current): void {
     expect(await store.read.trees.instanceByKey('k:b')).toBeNull()
   })
 
-  it('reads slots of several instances by their prefixes, and nets by their hashes', async () => {
+  it('reads slots of several instances by their prefixes or their keys, and nets by their hashes', async () => {
     const { store } = current()
     const [a, b] = [anInstance(), anInstance()]
     const slot = (row: InstanceRow, key: string) => ({ instanceId: row.id, key, value: `"${key}"` })
-    const slots = [slot(a, 'a:0'), slot(a, 'b:1'), slot(b, 'a:1'), slot(b, 'n:x')]
+    const slots = [slot(a, 'a:0'), slot(a, 'b:1'), slot(b, 'a:1'), slot(b, 'n:x'), slot(b, 'x'), slot(b, 'x:1')]
     await put(store, {
       instances: { insert: [a, b] },
       slots: { put: slots },
@@ -247,6 +247,11 @@ export function treeTopic(current: Current): void {
     const order = (list: readonly { readonly instanceId: string; readonly key: string }[]) =>
       list.map((s) => `${s.instanceId}/${s.key}`).sort()
     expect(order(read)).toEqual(order([slots[0], slots[2], slots[3]] as typeof slots))
+    const exact = await store.read.trees.slotsAt({
+      instanceIds: [a.id, b.id],
+      keys: [SLOT.literals.key(0), SLOT.literals.key(1), SLOT.givenItems.key('y'), SLOT.cancelledAt.key],
+    })
+    expect(order(exact)).toEqual(order([slots[0], slots[2], slots[4]] as typeof slots))
     expect((await store.read.trees.nets(['h1', 'h2'])).map((net) => net.hash)).toEqual(['h1'])
   })
 }

@@ -3,7 +3,7 @@
  * statement however large the tree, and bounded where it says so.
  */
 
-import type { SlotPrefix } from '../../net/slots.ts'
+import type { SlotKey, SlotPrefix } from '../../net/slots.ts'
 import type { InstanceRow, NetRow, RunRow, SlotRow } from '../rows.ts'
 
 export interface TreeQueries {
@@ -21,6 +21,11 @@ export interface TreeQueries {
   slotsOf(params: {
     readonly instanceIds: readonly string[]
     readonly prefixes: readonly SlotPrefix[]
+  }): Promise<readonly SlotRow[]>
+  /** The slots with exactly these keys. */
+  slotsAt(params: {
+    readonly instanceIds: readonly string[]
+    readonly keys: readonly SlotKey[]
   }): Promise<readonly SlotRow[]>
   /** Runs by id, in no order. */
   briefs(params: { readonly ids: readonly string[]; readonly maxBytes: number }): Promise<readonly RunBrief[]>

@@ -12,6 +12,7 @@ import { dagNodes } from './words.ts'
 /** The most nested workflows whose costs are added. */
 export const MOST_NESTED = 2_000
 const MOST_EVENTS = 10_000
+const STATUS_SLOTS = [SLOT.error.key, SLOT.undoError.key, SLOT.cancelledAt.key]
 const EVERY_ITEM = { from: 0, count: 1_000_000_000 }
 
 /** null: its net is gone. */
@@ -21,11 +22,9 @@ export async function loadShown(reading: Reading, instance: InstanceRow): Promis
   const { queries } = reading
   const { id } = instance
   const compiled = indexNet(net)
-  const [steps, errors, cancelledAt, events, tree, now] = await Promise.all([
+  const [steps, slots, events, tree, now] = await Promise.all([
     loadSteps(queries, compiled, instance, dagNodes(net)),
-    queries.slots({ instanceId: id, prefix: SLOT.error.prefix }),
-    // By its key: its prefix is also that of all arguments stored out of line.
-    queries.slot({ instanceId: id, key: SLOT.cancelledAt.key }),
+    queries.trees.slotsAt({ instanceIds: [id], keys: STATUS_SLOTS }),
     queries.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
     nestedIds(reading, id, MOST_NESTED),
     queries.now(),
@@ -34,9 +33,9 @@ export async function loadShown(reading: Reading, instance: InstanceRow): Promis
   const status = dagStatus({
     instance,
     steps,
-    error: slotValue(errors, SLOT.error.key),
-    undoError: slotValue(errors, SLOT.undoError.key),
-    cancelledAt: cancelledAt === null ? null : (JSON.parse(cancelledAt) as number),
+    error: slotValue(slots, SLOT.error.key),
+    undoError: slotValue(slots, SLOT.undoError.key),
+    cancelledAt: slotValue(slots, SLOT.cancelledAt.key),
     compensates: net.onFailure === 'compensate',
     events,
     usages,

@@ -86,7 +86,7 @@ export async function loadTree(reading: Reading, top: InstanceRow, window: Windo
   }
 }
 
-const ABOUT_SLOTS = [SLOT.error.prefix, SLOT.about.prefix, SLOT.givenItems.prefix, SLOT.cancelledAt.prefix]
+const ABOUT_SLOTS = [SLOT.error.key, SLOT.about.key, SLOT.givenItems.key('jobs'), SLOT.cancelledAt.key]
 
 type Summaries = Pick<LoadedTree, 'nets' | 'about' | 'totals' | 'begun'>
 
@@ -101,7 +101,7 @@ export async function loadSummaries(
   const unsure = rows.filter((row) => row.startedAt === null && !isOver(row)).map((row) => row.id)
   const [nets, slots, totals, begun] = await Promise.all([
     netsOf(reading, new Set(rows.map((row) => row.netHash))),
-    trees.slotsOf({ instanceIds: ids, prefixes: ABOUT_SLOTS }),
+    trees.slotsAt({ instanceIds: ids, keys: ABOUT_SLOTS }),
     totalsOf(reading, rows, taken),
     unsure.length === 0 ? new Set<string>() : trees.begun({ ids: unsure }),
   ])

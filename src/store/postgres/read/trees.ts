@@ -8,7 +8,7 @@ import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
 import type { Lanes, ReadLanes } from '../connection/lanes.ts'
 import { settingsCall } from '../connection/settings.ts'
 import { type Fields, statement } from '../connection/statement.ts'
-import { NETS, SLOTS_WITH } from '../load/plain.ts'
+import { NETS, SLOTS, SLOTS_WITH } from '../load/plain.ts'
 
 const BY_KEY = statement(
   `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i WHERE i.start_key = $1::text`,
@@ -125,6 +125,7 @@ const PLACES = placesOf('')
 const FAILED_PLACES = placesOf("AND (r.status = 'failed' OR (r.status = 'cancelled' AND r.error IS NOT NULL))")
 
 const netFrom = column.decoder(column.NET)
+const slotFrom = column.decoder(column.SLOT)
 const runFrom = column.decoder(BRIEF_COLUMNS)
 const OMITTED_AT = BRIEF_COLUMNS.columns.length
 
@@ -189,6 +190,15 @@ export class PostgresTrees implements TreeQueries {
     })
     const values = [uuidArray(wanted.map(([id]) => id)), textArray(wanted.map(([, prefix]) => prefix))]
     return ask(this.#views, { statement: SLOTS_WITH, settings: PROBES, values, row })
+  }
+
+  async slotsAt({ instanceIds, keys }: Parameters<TreeQueries['slotsAt']>[0]): Promise<readonly SlotRow[]> {
+    if (instanceIds.length === 0 || keys.length === 0) return []
+    const values = [
+      uuidArray(instanceIds.flatMap((id) => keys.map(() => id))),
+      textArray(instanceIds.flatMap(() => keys)),
+    ]
+    return ask(this.#views, { statement: SLOTS, settings: PROBES, values, row: slotFrom })
   }
 
   async briefs(params: Parameters<TreeQueries['briefs']>[0]): Promise<readonly RunBrief[]> {

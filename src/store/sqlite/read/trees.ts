@@ -60,6 +60,9 @@ const BEGUN = `SELECT i.id FROM workflow_instance i WHERE i.id IN (SELECT value 
 const SLOTS = `SELECT s.instance_id, s.key, s.value FROM json_each(?1) w
   JOIN workflow_slot s ON s.instance_id = w.value AND s.key >= ?2 AND s.key < ?3 ORDER BY s.instance_id, s.key`
 
+const SLOTS_AT = `SELECT s.instance_id, s.key, s.value FROM json_each(?1) w
+  JOIN workflow_slot s ON s.instance_id = w.value AND s.key = ?2`
+
 /** Results are returned until their sum exceeds the budget; the last cell tells which were left out. */
 const brief = (rows: string): string =>
   `SELECT id, instance_id, node, fire, item, role, type, queue, status, attempt, unknown_outcome, dead_letter,
@@ -160,6 +163,13 @@ export class SqliteTrees implements TreeQueries {
           .all(ids, prefix, prefix + LAST)
           .map(slotOf),
       ),
+    )
+  }
+
+  async slotsAt({ instanceIds, keys }: Parameters<TreeQueries['slotsAt']>[0]): Promise<readonly SlotRow[]> {
+    const ids = JSON.stringify(instanceIds)
+    return this.#connection.read(() =>
+      keys.flatMap((key) => this.#connection.statement(SLOTS_AT).all(ids, key).map(slotOf)),
     )
   }
 
