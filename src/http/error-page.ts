@@ -1,13 +1,35 @@
 /** GET /docs/errors: what every error code means, from the table the server answers with. */
-import type { FastifyInstance } from 'fastify'
 import { ERRORS } from '../kernel/errors.ts'
+import { text } from '../wire/schema.ts'
+import { type Context, routeOf } from './describe/route.ts'
 
-export function errorPageRoute(app: FastifyInstance): void {
+const route = routeOf<Context>()
+
+export const ERROR_PAGE_ROUTES = [
+  route(
+    'GET /docs/errors',
+    {
+      tag: 'Server',
+      summary: 'Every error code with what to do about it',
+      does: 'none',
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
+    },
+    async ({ reply }) => {
+      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      return reply.type('text/html; charset=utf-8').send(PAGE)
+    },
+  ),
+]
+
+const PAGE = errorPage()
+
+function errorPage(): string {
   const rows = Object.entries(ERRORS).map(
     ([code, { status, retryable, hint }]) =>
       `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${retryable ? 'yes' : 'no'}</td><td>${hint.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</td></tr>`,
   )
-  const page = `<!doctype html>
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -34,8 +56,4 @@ ${rows.join('\n')}
 </body>
 </html>
 `
-  app.get('/docs/errors', { config: { access: 'none' } }, (_, reply) => {
-    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-    return reply.type('text/html; charset=utf-8').send(page)
-  })
 }

@@ -1,10 +1,11 @@
-/** What the routes of /v1 are given. */
+/** What the routes of /v1, and of the server itself, are given. */
 import type { EngineApi } from '../engine/api.ts'
 import { routeOf } from '../http/describe/route.ts'
 import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'
 import type { Operations } from '../operations/operation.ts'
 import type { UnreadableRows } from '../wire/value.ts'
+import type { WriteTrial } from './health.ts'
 
 export interface CoreContext {
   /** For routes that are not operations yet. */
@@ -17,3 +18,17 @@ export interface CoreContext {
 }
 
 export const route = routeOf<CoreContext>()
+
+export interface ServerContext {
+  readonly operations: Operations
+  readonly version: string
+  /** false: starting up or shutting down. */
+  ready(): boolean
+  readonly writes: WriteTrial
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>
+  /** The OpenAPI document. */
+  document(): Promise<string>
+}
+
+export const serverRoute = routeOf<ServerContext>()

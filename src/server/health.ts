@@ -1,88 +1,117 @@
 /**
  * Is this process alive (/health), does its store answer (/ojs/v1/health), should it be sent requests (/ready)?
- * 200 or 503. A process that is going down still lives, and is no longer ready; nor is one whose store answers but takes
- * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many ask.
+ * 200 or 503. A process that is shutting down is alive and no longer ready; neither is one whose store answers but takes
+ * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many requests ask.
  */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../engine/api.ts'
-import { StoreError } from '../kernel/store-errors.ts'
+import type { Perform } from '../operations/operation.ts'
+import { type StoreHealth, storeHealth, tryWrite } from '../operations/server/health.ts'
+import { named, number, object, optional, text, type Value, whole, word } from '../wire/schema.ts'
+import { serverRoute as route } from './context.ts'
 
-export interface HealthOptions {
-  readonly engine: EngineApi
-  readonly version: string
-  /** false: starting up or going down. */
-  ready(): boolean
-}
-
-const PATIENCE_MS = 2_000
 const TRY_EVERY_MS = 2_000
 
-export function healthRoutes(app: FastifyInstance, { engine, version, ready }: HealthOptions): void {
-  const uptime = (): number => Math.floor(process.uptime())
-  const open = { config: { access: 'none' as const } }
+const Health = named(
+  'Health',
+  object({
+    status: word(['ok', 'degraded', 'unhealthy']),
+    version: text(),
+    uptime_seconds: whole(),
+    backend: optional(
+      object({
+        type: word(['sqlite', 'postgres']),
+        status: word(['ok', 'unhealthy']),
+        latency_ms: number(),
+      }),
+    ),
+  }),
+)
 
-  app.get('/health', open, () => ({ status: 'ok', version, uptime_seconds: uptime() }))
+const Ready = named('Ready', object({ status: word(['ready', 'not_ready']), reason: optional(text()) }))
 
-  app.get('/ojs/v1/health', open, async (_, reply) => {
-    const backend = await askStore(engine)
-    const ok = backend.status === 'ok'
-    reply.code(ok ? 200 : 503)
-    return { status: ok ? (ready() ? 'ok' : 'degraded') : 'unhealthy', version, uptime_seconds: uptime(), backend }
-  })
-
-  const unwritable = writeTrial(engine.storage)
-
-  app.get('/ready', open, async (_, reply) => {
-    const reason = ready() ? await unwritable() : 'the server is going down'
-    reply.code(reason === null ? 200 : 503)
-    return reason === null ? { status: 'ready' } : { status: 'not_ready', reason }
-  })
-}
+const READY = { status: 'ready' as const }
 
 /** Why the store takes no writes; null: it does. */
-function writeTrial(storage: EngineApi['storage']): () => Promise<string | null> {
-  let trial: Promise<string | null> | null = null
-  let triedAt = Number.NEGATIVE_INFINITY
-  const attempt = async (): Promise<string | null> => {
-    try {
-      await inTime(storage.probeWrite())
-      return null
-    } catch (error) {
-      if (!(error instanceof StoreError)) return 'the store does not answer'
-      return `the store takes no writes (${error.code})`
+export class WriteTrial {
+  #latest: Promise<string | null> | null = null
+  #triedAt = Number.NEGATIVE_INFINITY
+
+  problem(perform: Perform): Promise<string | null> {
+    if (this.#latest === null || performance.now() - this.#triedAt > TRY_EVERY_MS) {
+      this.#triedAt = performance.now()
+      this.#latest = perform(tryWrite, null)
     }
-  }
-  return () => {
-    if (trial === null || performance.now() - triedAt > TRY_EVERY_MS) {
-      triedAt = performance.now()
-      trial = attempt()
-    }
-    return trial
+    return this.#latest
   }
 }
 
-async function askStore({
-  queries,
-  storage,
-}: EngineApi): Promise<{ type: string; status: string; latency_ms: number }> {
-  const began = performance.now()
-  let status = 'ok'
-  try {
-    await inTime(queries.now())
-  } catch {
-    status = 'unhealthy'
+export const HEALTH_ROUTES = [
+  route(
+    'GET /health',
+    {
+      tag: 'Server',
+      summary: 'Does this process live?',
+      does: 'none',
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'It does.', schema: Health } },
+    },
+    async (_, { version }) => ({ status: 'ok' as const, version, uptime_seconds: uptime() }),
+  ),
+
+  route(
+    'GET /ojs/v1/health',
+    {
+      tag: 'Server',
+      summary: 'Does the store answer?',
+      does: storeHealth,
+      otherQuery: 'ignored',
+      answers: {
+        '200': { description: 'It does.', schema: Health },
+        '503': { description: 'It does not.', schema: Health },
+      },
+    },
+    async ({ perform, reply }, { version, ready }) => {
+      const health = await perform(storeHealth, null)
+      reply.code(health.answers ? 200 : 503)
+      return healthWire(health, { version, ready: ready() })
+    },
+  ),
+
+  route(
+    'GET /ready',
+    {
+      tag: 'Server',
+      summary: 'Should this process be sent requests?',
+      does: tryWrite,
+      otherQuery: 'ignored',
+      answers: {
+        '200': { description: 'Yes.', schema: Ready },
+        '503': { description: 'Not now: it is shutting down, or its store cannot be written.', schema: Ready },
+      },
+    },
+    async ({ perform, reply }, { ready, writes }) => {
+      const reason = ready() ? await writes.problem(perform) : 'the server is going down'
+      reply.code(reason === null ? 200 : 503)
+      return reason === null ? READY : { status: 'not_ready' as const, reason }
+    },
+  ),
+]
+
+function healthWire(
+  { kind, answers, latencyMs }: StoreHealth,
+  { version, ready }: { readonly version: string; readonly ready: boolean },
+): Value<typeof Health> {
+  return {
+    status: answers ? (ready ? 'ok' : 'degraded') : 'unhealthy',
+    version,
+    uptime_seconds: uptime(),
+    backend: {
+      type: kind,
+      status: answers ? 'ok' : 'unhealthy',
+      latency_ms: Math.round(latencyMs * 100) / 100,
+    },
   }
-  return { type: storage.kind, status, latency_ms: Math.round((performance.now() - began) * 100) / 100 }
 }
 
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
+function uptime(): number {
+  return Math.floor(process.uptime())
 }

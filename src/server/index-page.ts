@@ -1,25 +1,29 @@
 /** GET /: the latest instances as plain HTML, drawn again every two seconds. No script, no build. */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../engine/api.ts'
 import { escapeHtml } from '../http/html.ts'
 import type { InstanceRow } from '../model/rows.ts'
+import { latestInstances } from '../operations/instances/look.ts'
+import { text } from '../wire/schema.ts'
+import { serverRoute as route } from './context.ts'
 
 const SHOWN = 50
 
-export function indexRoute(
-  app: FastifyInstance,
-  { engine, version }: { readonly engine: EngineApi; readonly version: string },
-): void {
-  app.get('/', async (request, reply) => {
-    const { queries } = engine
-    const { tenant } = request.caller
-    const query = { states: null, name: null, dialect: null, tenant, rootsOnly: true, limit: SHOWN, before: null }
-    const [rows, now] = await Promise.all([queries.listInstances(query), engine.queries.now()])
-    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-    reply.type('text/html; charset=utf-8')
-    return page(rows, now, version)
-  })
-}
+export const INDEX_ROUTES = [
+  route(
+    'GET /',
+    {
+      tag: 'Server',
+      summary: 'The latest instances as a page',
+      does: latestInstances,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
+    },
+    async ({ perform, reply }, { version }) => {
+      const { rows, now } = await perform(latestInstances, { limit: SHOWN })
+      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      return reply.type('text/html; charset=utf-8').send(page(rows, now, version))
+    },
+  ),
+]
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --dim: #888; }

@@ -1,11 +1,16 @@
-/** The routes of /v1, group by group: what the server serves, and what the document describes. */
+/** The routes of the server, group by group: what it serves, and what the document describes. */
+import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { DECIDE_ROUTES } from './gates/decide.ts'
 import { GATE_ROUTES } from './gates/routes.ts'
+import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
+import { INDEX_ROUTES } from './index-page.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
+import { METRICS_ROUTES } from './metrics/metrics.ts'
+import { OPENAPI_ROUTES } from './openapi/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 
 export const CORE_ROUTES = [
@@ -17,5 +22,14 @@ export const CORE_ROUTES = [
   ...GATE_ROUTES,
 ]
 
+/** Of the server itself. */
+export const SERVER_ROUTES = [
+  ...HEALTH_ROUTES,
+  ...METRICS_ROUTES,
+  ...OPENAPI_ROUTES,
+  ...ERROR_PAGE_ROUTES,
+  ...INDEX_ROUTES,
+]
+
 /** With those that are mounted apart, since their bodies are not JSON, or not always. */
-export const DESCRIBED_ROUTES = [...CORE_ROUTES, ...DEPLOY_ROUTES, ...DECIDE_ROUTES, ...OJS_ROUTES]
+export const DESCRIBED_ROUTES = [...SERVER_ROUTES, ...CORE_ROUTES, ...DEPLOY_ROUTES, ...DECIDE_ROUTES, ...OJS_ROUTES]

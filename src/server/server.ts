@@ -7,7 +7,6 @@ import { guardAnswers } from '../http/answer-room.ts'
 import { type AuthMode, authenticate, isLoopback } from '../http/auth.ts'
 import { readBodies } from '../http/body.ts'
 import { mount } from '../http/describe/route.ts'
-import { errorPageRoute } from '../http/error-page.ts'
 import { LongPolls } from '../http/long-polls.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from '../http/protocol.ts'
 import { guardRate } from '../http/rate-guard.ts'
@@ -21,11 +20,9 @@ import { Operations } from '../operations/operation.ts'
 import type { CoreContext } from './context.ts'
 import { mountDeploy } from './definitions/routes.ts'
 import { decideRoutes } from './gates/decide.ts'
-import { healthRoutes } from './health.ts'
-import { indexRoute } from './index-page.ts'
-import { serveMetrics } from './metrics/metrics.ts'
-import { openapiRoutes } from './openapi/routes.ts'
-import { CORE_ROUTES } from './routes.ts'
+import { WriteTrial } from './health.ts'
+import { measure } from './metrics/metrics.ts'
+import { CORE_ROUTES, SERVER_ROUTES } from './routes.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -86,16 +83,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const operations = new Operations({ engine, logger })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
-  healthRoutes(app, { engine, version, ready: () => ready })
+  const metrics = measure(app, engine, version)
+  const writes = new WriteTrial()
+  const document = documentOf(version)
+  mount(app, SERVER_ROUTES, { operations, version, ready: () => ready, writes, metrics: metrics.print, document })
+  const shared = { operations, engine, closing: closing.signal, streamSeats, longPolls }
   ojsRoutes(app, {
-    operations,
-    engine,
+    ...shared,
     version,
-    closing: closing.signal,
     logger,
-    metrics: serveMetrics(app, engine, version),
-    streamSeats,
-    longPolls,
+    openStreams: metrics.streams,
     voices: new Voices(),
     options: {
       allowReset: options.allowReset === true,
@@ -103,18 +100,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       allowPrivateWebhooks: options.allowPrivateWebhooks ?? auth === 'loopback',
     },
   })
-  const core: CoreContext = {
-    operations,
-    engine,
-    faults: engine.faults,
-    longPolls,
-    streamSeats,
-    closing: closing.signal,
-  }
-  await coreRoutes(app, core, logger)
-  openapiRoutes(app, version)
-  errorPageRoute(app)
-  indexRoute(app, { engine, version })
+  await coreRoutes(app, { ...shared, faults: engine.faults }, logger)
   await app.listen({ port, host })
   ready = true
   const address = app.addresses()[0] as { readonly port: number }
@@ -160,6 +146,15 @@ async function coreRoutes(app: FastifyInstance, core: CoreContext, logger: Logge
     decideRoutes(inner, { operations: core.operations, logger })
     done()
   })
+}
+
+/** Made for the first request: starting does not wait for it. */
+function documentOf(version: string): () => Promise<string> {
+  let printed: Promise<string> | null = null
+  return () => {
+    printed ??= import('./openapi/document.ts').then((module) => JSON.stringify(module.openapiDocument(version)))
+    return printed
+  }
 }
 
 /** In-flight requests may end; what has not by then is cut off, so that nobody's slow client keeps us alive. */

@@ -1,9 +1,11 @@
 /**
- * GET /metrics for Prometheus. What is counted is counted from the first request on; the library that prints it is
- * loaded once the server listens, so that starting does not wait for it.
+ * GET /metrics for Prometheus. Everything is counted from the first request; the library that prints it is loaded once
+ * the server listens, so that starting does not wait for it.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
+import { text } from '../../wire/schema.ts'
+import { serverRoute as route } from '../context.ts'
 import type { Instruments } from './instruments.ts'
 import { RunMeter } from './run-meter.ts'
 import { Tally } from './tally.ts'
@@ -11,9 +13,30 @@ import { Tally } from './tally.ts'
 export interface Metrics {
   /** Event streams open to this process, by `kind`. */
   readonly streams: Tally
+  /** All of them, as text. */
+  print(): Promise<string>
 }
 
-export function serveMetrics(app: FastifyInstance, engine: EngineApi, version: string): Metrics {
+export const METRICS_ROUTES = [
+  route(
+    'GET /metrics',
+    {
+      tag: 'Server',
+      summary: 'Metrics for Prometheus',
+      does: { scope: 'read', shared: true },
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'In its text format.', schema: text(), type: 'text/plain' } },
+    },
+    async ({ reply }, { metrics }) => {
+      const printed = await metrics()
+      // A string would get a charset appended, and a client of the suite compares the whole header.
+      reply.header('content-type', 'text/plain')
+      return reply.send(Buffer.from(printed))
+    },
+  ),
+]
+
+export function measure(app: FastifyInstance, engine: EngineApi, version: string): Metrics {
   const streams = new Tally()
   const inFlight = new Tally()
   const meter = new RunMeter()
@@ -38,17 +61,11 @@ export function serveMetrics(app: FastifyInstance, engine: EngineApi, version: s
   app.addHook('onResponse', async (request, reply) => {
     instruments?.durations.observe({ ...labelsOf(request), status: reply.statusCode }, reply.elapsedTime / 1000)
   })
-  app.get('/metrics', async (_, reply) => {
-    const text = await (await load()).registry.metrics()
-    // A string would get a charset appended, and a client of the suite compares the whole header.
-    reply.header('content-type', 'text/plain')
-    return Buffer.from(text)
-  })
   app.addHook('onClose', async () => {
     unmeter()
     instruments?.registry.clear()
   })
-  return { streams }
+  return { streams, print: async () => (await load()).registry.metrics() }
 }
 
 /** The path as registered, never as asked for: the number of series stays bounded. */

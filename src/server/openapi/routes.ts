@@ -1,13 +1,22 @@
 /** GET /openapi.json and /ojs/v1/openapi.json: the whole API as an OpenAPI 3.1 document. */
-import type { FastifyInstance } from 'fastify'
+import { anything } from '../../wire/schema.ts'
+import { serverRoute as route } from '../context.ts'
 
-export function openapiRoutes(app: FastifyInstance, version: string): void {
-  let text: string | null = null
-  for (const path of ['/openapi.json', '/ojs/v1/openapi.json']) {
-    app.get(path, { config: { access: 'none' } }, async (_, reply) => {
-      // Made for the first one who asks: starting does not wait for it.
-      text ??= JSON.stringify((await import('./document.ts')).openapiDocument(version))
-      return reply.type('application/json; charset=utf-8').send(text)
-    })
-  }
-}
+export const OPENAPI_ROUTES = (
+  [
+    ['/openapi.json', 'This document'],
+    ['/ojs/v1/openapi.json', 'This document, with the media type of OJS'],
+  ] as const
+).map(([path, summary]) =>
+  route(
+    `GET ${path}`,
+    {
+      tag: 'Server',
+      summary,
+      does: 'none',
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'OpenAPI 3.1.', schema: anything({ type: 'object' }) } },
+    },
+    async ({ reply }, { document }) => reply.type('application/json; charset=utf-8').send(await document()),
+  ),
+)

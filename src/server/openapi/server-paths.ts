@@ -135,43 +135,6 @@ const EVENTS: Paths = {
 }
 
 const SERVER: Paths = {
-  '/ojs/v1/health': {
-    get: {
-      tag: 'Server',
-      summary: 'Does the store answer?',
-      scope: 'none',
-      answers: {
-        '200': { description: 'It does.', schema: ref('Health') },
-        '503': { description: 'It does not.', schema: ref('Health') },
-      },
-    },
-  },
-  '/health': {
-    get: {
-      tag: 'Server',
-      summary: 'Does this process live?',
-      scope: 'none',
-      answers: { '200': { description: 'It does.', schema: ref('Health') } },
-    },
-  },
-  '/ready': {
-    get: {
-      tag: 'Server',
-      summary: 'Should this process be sent requests?',
-      scope: 'none',
-      answers: {
-        '200': { description: 'Yes.', schema: ref('Ready') },
-        '503': { description: 'Not now: it is going down, or its store is away.', schema: ref('Ready') },
-      },
-    },
-  },
-  '/metrics': {
-    get: {
-      tag: 'Server',
-      summary: 'Metrics for Prometheus',
-      answers: { '200': { description: 'In its text format.', schema: text(), type: 'text/plain' } },
-    },
-  },
   '/ojs/v1/admin/reset': {
     post: {
       tag: 'Server',
@@ -180,32 +143,6 @@ const SERVER: Paths = {
       answers: { '200': { description: 'The store is empty; API keys stay.', schema: object({ reset: flag() }) } },
     },
   },
-  '/openapi.json': { get: document('This document') },
-  '/ojs/v1/openapi.json': { get: document('This document, with the media type of OJS') },
-  '/docs/errors': {
-    get: {
-      tag: 'Server',
-      summary: 'Every error code with what to do about it',
-      scope: 'none',
-      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
-    },
-  },
-  '/': {
-    get: {
-      tag: 'Server',
-      summary: 'The latest instances as a page',
-      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
-    },
-  },
-}
-
-function document(summary: string): Operation {
-  return {
-    tag: 'Server',
-    summary,
-    scope: 'none',
-    answers: { '200': { description: 'OpenAPI 3.1.', schema: { type: 'object' } } },
-  }
 }
 
 export const SERVER_PATHS: Paths = { ...WORKFLOWS, ...EVENTS, ...SERVER }

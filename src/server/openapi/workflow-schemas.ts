@@ -120,20 +120,6 @@ export const WORKFLOW_SCHEMAS = {
     },
     { required: ['events', 'cursor', 'has_more'] },
   ),
-  Health: object(
-    {
-      status: word(['ok', 'degraded', 'unhealthy']),
-      version: text(),
-      uptime_seconds: whole(),
-      backend: object({
-        type: word(['sqlite', 'postgres']),
-        status: word(['ok', 'unhealthy']),
-        latency_ms: { type: 'number' },
-      }),
-    },
-    { required: ['status'] },
-  ),
-  Ready: object({ status: word(['ready', 'not_ready']), reason: text() }, { required: ['status'] }),
   Error: object(
     {
       error: object(

@@ -5,7 +5,6 @@ import type { LongPolls } from '../../../http/long-polls.ts'
 import type { Seats } from '../../../http/seats.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import type { Operations } from '../../../operations/operation.ts'
-import type { Metrics } from '../../../server/metrics/metrics.ts'
 import type { Voices } from './events/voices.ts'
 
 export interface OjsContext {
@@ -16,12 +15,18 @@ export interface OjsContext {
   /** Aborted when the server goes down: long polls answer empty, streams say goodbye. */
   readonly closing: AbortSignal
   readonly logger: Logger | null
-  readonly metrics: Metrics
+  readonly openStreams: OpenStreams
   /** Held by every event stream, of jobs or of instances. */
   readonly streamSeats: Seats
   readonly longPolls: LongPolls
   readonly voices: Voices
   readonly options: OjsOptions
+}
+
+/** Counts the event streams of this process, for its metrics. */
+export interface OpenStreams {
+  inc(labels: { readonly kind: 'sse' | 'websocket' }): void
+  dec(labels: { readonly kind: 'sse' | 'websocket' }): void
 }
 
 export interface OjsOptions {

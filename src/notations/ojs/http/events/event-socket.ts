@@ -50,9 +50,9 @@ export function eventSocket(app: FastifyInstance, context: OjsContext, hub: Even
       throw new RequestError('invalid_request', 'this path speaks WebSocket')
     },
     wsHandler: (socket, request) => {
-      context.metrics.streams.inc({ kind: 'websocket' })
+      context.openStreams.inc({ kind: 'websocket' })
       socket.once('close', () => {
-        context.metrics.streams.dec({ kind: 'websocket' })
+        context.openStreams.dec({ kind: 'websocket' })
         leaves.get(request)?.()
       })
       new SocketListener(socket, request, context, hub)

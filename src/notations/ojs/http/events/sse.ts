@@ -44,7 +44,7 @@ export async function overSse({ context, request, reply }: SseReply, body: (sse:
   const heartbeat = setInterval(() => {
     if (!raw.writableNeedDrain) raw.write(':heartbeat\n\n')
   }, HEARTBEAT_MS)
-  context.metrics.streams.inc({ kind: 'sse' })
+  context.openStreams.inc({ kind: 'sse' })
   try {
     raw.write(`retry: ${RETRY_MS}\n\n`)
     await body({
@@ -56,7 +56,7 @@ export async function overSse({ context, request, reply }: SseReply, body: (sse:
   } catch (error) {
     context.logger?.error({ err: error, request: request.id }, 'event stream broke off')
   } finally {
-    context.metrics.streams.dec({ kind: 'sse' })
+    context.openStreams.dec({ kind: 'sse' })
     clearInterval(heartbeat)
     raw.end()
     setTimeout(() => raw.destroy(), LINGER_MS).unref()
