@@ -41,7 +41,7 @@ export class Operations {
 
   constructor({ engine, logger }: { readonly engine: EngineApi; readonly logger: Logger | null }) {
     const watch = new InstanceWatch(engine.queries)
-    const argumentChecks = new ArgumentChecks(engine.records.settings)
+    const argumentChecks = new ArgumentChecks({ schemaByUri: (uri) => engine.records.settings.schemaByUri(uri) })
     this.#services = { engine, logger, watch, bounds: boundsOf(engine), argumentChecks }
   }
 

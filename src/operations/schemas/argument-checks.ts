@@ -18,10 +18,10 @@ interface Known {
 }
 
 export class ArgumentChecks {
-  readonly #settings: Settings
+  readonly #settings: Pick<Settings, 'schemaByUri'>
   readonly #known = new Map<string, Known>()
 
-  constructor(settings: Settings) {
+  constructor(settings: Pick<Settings, 'schemaByUri'>) {
     this.#settings = settings
   }
 
