@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../net/net.ts'
 import { compileExpression, compileTemplate, ExprError, evaluate, render } from './index.ts'
 
-/** That it stops soon is watched by the runner's time limit: without a budget these take minutes, or all memory. */
+/** The runner's time limit checks that it stops soon: without a budget these take minutes, or all memory. */
 function stopped(act: () => unknown): boolean {
   try {
     act()
@@ -24,7 +24,7 @@ function doubled(start: string, grow: string, end: string): string {
   return `{% set x = ${start} %}${`{% set x = ${grow} %}`.repeat(40)}${end}`
 }
 
-describe('a small source cannot do a lot of work', () => {
+describe('a small source cannot cause much work', () => {
   it.each([
     ['a text product', "{{ 'a' * 10**9 }}"],
     ['a list product', '{{ [1] * 10**9 }}'],
@@ -57,7 +57,7 @@ describe('a small source cannot do a lot of work', () => {
   })
 })
 
-describe('a source is bounded when it is compiled', () => {
+describe('the size of a source is limited when it is compiled', () => {
   it.each([
     ['length', '1'.padEnd(17 * 1024)],
     ['parentheses', `${'('.repeat(5000)}1${')'.repeat(5000)}`],
@@ -70,7 +70,7 @@ describe('a source is bounded when it is compiled', () => {
     expect(stopped(() => compileExpression(source))).toBe(true)
   })
 
-  it('blocks and the JSON around templates are too', () => {
+  it('blocks and the JSON around templates are limited too', () => {
     expect(stopped(() => compileTemplate(`${'{% if 1 %}'.repeat(70)}${'{% endif %}'.repeat(70)}`))).toBe(true)
     expect(stopped(() => compileTemplate(nested(100_000)))).toBe(true)
   })
@@ -98,7 +98,7 @@ describe('large data', () => {
     expect(evaluate(compileExpression('rows | length'), { rows })).toBe(100_000)
   })
 
-  it('may be summed once, but not printed or searched over and over', () => {
+  it('may be summed once, but not printed or searched repeatedly', () => {
     expect(evaluate(compileExpression("rows | sum(attribute='id')"), { rows })).toBe(4_999_950_000)
     expect(stopped(() => evaluate(compileExpression('rows | tojson'), { rows }))).toBe(true)
     const search = compileTemplate("{% for i in range(100) %}{{ rows | selectattr('id', 'eq', i) | list }}{% endfor %}")

@@ -22,24 +22,24 @@ function codeOf(act: () => unknown): string {
 }
 
 describe('an expression', () => {
-  it('is written bare or inside one pair of braces', () => {
+  it('may be bare or inside one pair of braces', () => {
     expect(value('ctx.x > 3 and results.a.ok')).toBe(true)
     expect(value('{{ ctx.x > 3 and results.a.ok }}')).toBe(true)
     expect(value('  {{ ctx.x }}\n')).toBe(5)
   })
 
-  it('refuses two pairs of braces and suggests what to write', () => {
+  it('refuses two pairs of braces with a suggestion', () => {
     expect(() => value('{{ a }} and {{ b }}')).toThrow(/join the parts inside one pair/)
   })
 
-  it('gives native values', () => {
+  it('returns native values', () => {
     expect(value('ctx.tags')).toBe(scope.ctx.tags)
     expect(value("{'a': [1, 2.0, none], 'b': (1, 2)}")).toEqual({ a: [1, 2, null], b: [1, 2] })
     expect(value('10 / 2')).toBe(5)
     expect(value('missing')).toBe(null)
   })
 
-  it('can be asked for its truth alone', () => {
+  it('can be evaluated for its truth alone', () => {
     expect(truthy(compileExpression('ctx.tags'), scope)).toBe(true)
     expect(truthy(compileExpression('ctx.empty'), scope)).toBe(false)
     expect(truthy(compileExpression('missing.a.b'), scope)).toBe(false)
@@ -59,7 +59,7 @@ describe('lookup', () => {
     expect(value(source)).toEqual(expected)
   })
 
-  it('takes the key first: items is the key, items() the method', () => {
+  it('prefers the key: items is the key, items() the method', () => {
     expect(value('ctx.items')).toBe('a key')
     expect(value("{'items': 1}.items()")).toEqual([['items', 1]])
   })
@@ -82,7 +82,7 @@ describe('lookup', () => {
 describe('names', () => {
   const names = (source: string) => namesIn(compileExpression(source))
 
-  it('are the roots with the path below, as far as it is fixed', () => {
+  it('are the roots with the path below, as far as it is constant', () => {
     expect(names("ctx.x > 3 and results.a.ok or results['b']")).toEqual([
       ['ctx', 'x'],
       ['results', 'a', 'ok'],
@@ -142,7 +142,7 @@ describe('errors', () => {
     expect(codeOf(() => evaluate(expression, scope))).toBe(code)
   })
 
-  it('lists what exists, and where', () => {
+  it('lists the available names, and the position', () => {
     expect(() => compileExpression('x is frobnicated')).toThrow(
       /no test `frobnicated`: use one of !=, .*defined, .*\(line 1, column 1: x is frobnicated\)/,
     )

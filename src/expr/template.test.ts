@@ -29,7 +29,7 @@ describe('a template', () => {
     expect(rendered('{{ missing }}.')).toBe('.')
   })
 
-  it('goes into arrays and objects, and hands the rest out as it is', () => {
+  it('is evaluated in arrays and objects, and other values are returned unchanged', () => {
     const fixed = { deep: ['text', 1, null, '{ not a tag }'] }
     expect(rendered({ who: '{{ user.name }}', list: [1, '{{ user.ids }}'], fixed })).toEqual({
       who: 'Ada',
@@ -39,13 +39,13 @@ describe('a template', () => {
     expect((rendered({ who: '{{ user.name }}', fixed }) as { fixed: unknown }).fixed).toBe(fixed)
   })
 
-  it('looks up any number of values: only what computes costs steps', () => {
+  it('looks up any number of values: only computation costs steps', () => {
     const many = Array.from({ length: 20_000 }, () => '{{ user.name }}')
     expect(rendered(many)).toEqual(many.map(() => 'Ada'))
     expect(() => rendered(many.map(() => '{{ user.name | upper }}'))).toThrow('more than 10000 steps')
   })
 
-  it('leaves keys alone, even __proto__', () => {
+  it('leaves keys unchanged, even __proto__', () => {
     const value = rendered(JSON.parse('{"__proto__": "{{ user }}", "{{ a }}": 1}'))
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(Object.entries(value as object)).toEqual([
@@ -97,7 +97,7 @@ it('a key can be set in a namespace only', () => {
 })
 
 describe('names in a template', () => {
-  it('leave out what loops and sets bind, from where they bind it', () => {
+  it('leave out variables of loops and sets, from where they are bound', () => {
     const template = compileTemplate({
       text: '{{ q }}{% set q = ctx.z %}{% for r in rows if r.ok and limit %}{{ r.x }}{{ loop.index }}{{ q.t }}{% endfor %}{{ r.y }}',
       list: ['{{ ctx.z }}', '{{ s }}'],

@@ -24,7 +24,7 @@ describe('parseIsoDuration', () => {
 })
 
 describe('parseDuration', () => {
-  it('takes what hands write, ISO 8601 and bare milliseconds', () => {
+  it('accepts common notations, ISO 8601 and bare milliseconds', () => {
     expect([500, '500ms', '30s', '1.5m', '2h', '1d', 'PT2S'].map(parseDuration)).toEqual([
       500, 500, 30_000, 90_000, 7_200_000, 86_400_000, 2000,
     ])
@@ -33,7 +33,7 @@ describe('parseDuration', () => {
 })
 
 describe('isoDuration', () => {
-  it.each([0, 1, 500, 1000, 60_000, 300_000, 5_400_000, 86_400_000, 90_061_001])('is read back as %i', (ms) => {
+  it.each([0, 1, 500, 1000, 60_000, 300_000, 5_400_000, 86_400_000, 90_061_001])('is parsed back as %i', (ms) => {
     expect(parseIsoDuration(isoDuration(ms))).toBe(ms)
   })
 

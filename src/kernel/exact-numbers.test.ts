@@ -21,7 +21,7 @@ it.each([
   '[100000000000000000000, 1e300, 1.7976931348623157e308, 0.12345678901234567890, 1e-400]',
   '{"12345678901234567891":"1e400 \\" 12345678901234567891"}',
   '"12345678901234567891"',
-])('lets %s pass: a double has it, or comes as near as a fraction ever does', (text) => {
+])('accepts %s: a double represents it, or is as near as for any fraction', (text) => {
   JSON.parse(text)
   expect(inexactNumber(text)).toBeNull()
 })

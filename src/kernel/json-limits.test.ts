@@ -5,7 +5,7 @@ import { MAX_JSON_DEPTH } from './limits.ts'
 const code = (text: string, maxBytes = 1_000): string | null => unstorable(text, maxBytes)?.code ?? null
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
-describe('what no store could hold', () => {
+describe('JSON text to be stored', () => {
   it.each([
     ['plain', '{"a":[1,"b",null]}'],
     ['brackets and quotes inside texts', JSON.stringify({ a: '[[[{{{"]', b: '\\' })],
@@ -14,7 +14,7 @@ describe('what no store could hold', () => {
     ['other escapes', '"\\n\\t\\u00e9\\/\\\\"'],
     ['the deepest there may be', deep(MAX_JSON_DEPTH)],
     ['as long as may be', JSON.stringify('é'.repeat(499))],
-  ])('is not: %s', (_, text) => {
+  ])('accepts %s', (_, text) => {
     expect(code(text)).toBe(null)
   })
 
@@ -28,7 +28,7 @@ describe('what no store could hold', () => {
     ['half of a pair behind a backslash', '"\\\ud800"', 'unstorable'],
     ['too deep', deep(MAX_JSON_DEPTH + 1), 'unstorable'],
     ['too long in bytes', JSON.stringify('é'.repeat(500)), 'payload_too_large'],
-  ])('is: %s', (_, text, expected) => {
+  ])('refuses %s', (_, text, expected) => {
     expect(code(text)).toBe(expected)
   })
 

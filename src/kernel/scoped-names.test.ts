@@ -9,7 +9,7 @@ const name = fc.oneof(
 const tenant = fc.option(fc.constantFrom('a', 'b', 'a/b', '@a', 'a:b', '%2F', '.'))
 
 describe('names of callers', () => {
-  it('two callers never have the same stored name, unless tenant and name are the same', () => {
+  it('two callers have the same stored name only if tenant and name are the same', () => {
     fc.assert(
       fc.property(name, tenant, name, tenant, (n1, t1, n2, t2) => {
         expect(scopedName(n1, t1) === scopedName(n2, t2)).toBe(n1 === n2 && t1 === t2)
@@ -23,7 +23,7 @@ describe('names of callers', () => {
     expect(unscopedName(null)).toBeNull()
   })
 
-  it('never read as one of the engine', () => {
+  it('are never read as a name of the engine', () => {
     fc.assert(
       fc.property(name, tenant, (n, t) => void expect(scopedName(n, t)).not.toMatch(/^(?:petrel|ojs|schedule):/)),
     )

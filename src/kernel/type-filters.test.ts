@@ -10,7 +10,7 @@ import {
   typeWithTools,
 } from './type-filters.ts'
 
-/** Few letters, so that names and prefixes meet; every character that means something, and some of other scripts. */
+/** Few letters, so that names and prefixes overlap; every special character, and some of other scripts. */
 const NAME = fc.string({
   unit: fc.constantFrom('a', 'b', '.', '_', '%', '\\', 'ü', '\u{1F426}', '\u{10FFFF}'),
   maxLength: 6,
@@ -18,7 +18,7 @@ const NAME = fc.string({
 
 const escaped = (name: string): string => name.replace(/[%_\\]/g, '\\$&')
 
-/** The same rules once more, by regular expressions: the filter as one that matches whole types; null: refused. */
+/** The same rules as a regular expression that matches complete types; null: refused. */
 function reference(text: string): RegExp | null {
   const literal = (part: string): string => [...part].map((c) => `\\u{${c.codePointAt(0)?.toString(16)}}`).join('')
   if (!text.includes('%')) return text === '' ? null : new RegExp(`^${literal(text)}$`, 'su')
@@ -35,19 +35,19 @@ describe('type filters', () => {
     }
   })
 
-  it('a % at the end makes a prefix; alone it is every type', () => {
+  it('a % at the end makes a prefix; alone it matches every type', () => {
     expect(parseTypeFilter('billing.%')).toEqual({ prefix: 'billing.' })
     expect(parseTypeFilter('bill%')).toEqual({ prefix: 'bill' })
     expect(parseTypeFilter('%')).toEqual({ prefix: '' })
   })
 
-  it('an underscore is an underscore, with a backslash or without', () => {
+  it('an underscore is literal, with a backslash or without', () => {
     expect(parseTypeFilter('a_b.%')).toEqual({ prefix: 'a_b.' })
     expect(parseTypeFilter('a\\_b.%')).toEqual({ prefix: 'a_b.' })
     expect(typeMatcher(['a_b.%'])('aXb.c')).toBe(false)
   })
 
-  it('a percent sign or backslash of the name is written with a backslash before it', () => {
+  it('a literal percent sign or backslash is escaped with a backslash', () => {
     expect(parseTypeFilter('100\\%')).toEqual({ exact: '100%' })
     expect(parseTypeFilter('100\\%.%')).toEqual({ prefix: '100%.' })
     expect(parseTypeFilter('a\\\\%')).toEqual({ prefix: 'a\\' })
@@ -87,7 +87,7 @@ describe('type filters', () => {
     })
   })
 
-  it('takes and refuses the same texts, and matches the same types, as the rules written as regular expressions', () => {
+  it('accepts and refuses the same texts, and matches the same types, as the rules written as regular expressions', () => {
     fc.assert(
       fc.property(NAME, fc.array(NAME, { maxLength: 8 }), (text, types) => {
         const wanted = reference(text)
@@ -114,7 +114,7 @@ describe('type filters', () => {
     )
   })
 
-  it('several filters match what one of them matches', () => {
+  it('several filters match types that any of them matches', () => {
     const filter = NAME.filter((text) => reference(text) !== null)
     fc.assert(
       fc.property(fc.array(filter, { maxLength: 5 }), NAME, (filters, type) => {
@@ -137,7 +137,7 @@ describe('types that name the tools they need', () => {
       expect(matches(type)).toBe(false)
   })
 
-  it('are read back, and not if there would be too many', () => {
+  it('are parsed back, and not if there would be too many', () => {
     expect(toolsOfType(needs('b', 'a,b+c%}'))).toEqual(['a,b+c%}', 'b'])
     expect(toolsOfType('billing:invoice')).toEqual([])
     expect(typeWithTools('playbook.step', ['x'.repeat(250)])).toBe(null)

@@ -1,4 +1,4 @@
-/** Running instances have these keys in databases: one that differs would not be found any more. */
+/** Running instances have these keys in databases: with a different key their slots would no longer be found. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -76,7 +76,7 @@ describe('keys of slots', () => {
     expect(new Set(SLOT_KINDS.map(({ pattern }) => pattern)).size).toBe(SLOT_KINDS.length)
   })
 
-  it('what varies can be read back', () => {
+  it('the variable part can be parsed back', () => {
     expect(SLOT.context.nameIn(SLOT.context.key('a:b'))).toBe('a:b')
     expect(SLOT.heldToken.numberIn(SLOT.heldToken.key(12))).toBe(12)
     expect(SLOT.itemResult.key('jobs', 3).slice(SLOT.itemResult.prefixOf('jobs').length)).toBe('3')
@@ -115,9 +115,9 @@ describe('the source', () => {
       .filter((pattern) => !pattern.includes('<'))
       .join('|')
     const patterns = [
-      // The beginning of a key, and what varies: `j:${node}`, 'r:' || node, 'n:jobs'.
+      // The beginning of a key, and the variable part: `j:${node}`, 'r:' || node, 'n:jobs'.
       new RegExp(`['"\`](?:${prefixes})[^\\s\\d'"\`]*['"\`]`),
-      // A whole key where slots are read, written or asked for.
+      // A whole key where slots are read, written or requested.
       new RegExp(
         `(?:slot|put|slots\\.\\w+|slotsWith|topSlot|slotOf|putSlot|slotValue)\\([^)\n]*['"\`](?:${whole})['"\`]`,
       ),

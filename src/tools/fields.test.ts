@@ -24,7 +24,7 @@ describe('the fields of a task', () => {
     ])
   })
 
-  it('that mean the same exclude each other, and one of them may be needed', () => {
+  it('that have the same meaning exclude each other, and one of them may be required', () => {
     expect(checkOneOf({ a: 1, b: null }, ['a', 'b'], { hint: 'h' })).toEqual([])
     expect(checkOneOf({ a: 1, b: 2 }, ['a', 'b'], null)).toEqual([
       { path: ['b'], message: 'a and b are given', hint: 'Keep one of them.' },

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Cancelled, Failed, failureOf, Retryable, Shutdown, stoppedFailure, Terminal, TimedOut } from './errors.ts'
 
-describe('what a handler threw, as it is recorded', () => {
+describe('an exception of a handler, as it is recorded', () => {
   it('an Error: its code, message, name and stack', () => {
     const error = Object.assign(new TypeError('no such card'), { code: 'card_declined', category: 'payment' })
     const failure = failureOf(error)
@@ -23,7 +23,7 @@ describe('what a handler threw, as it is recorded', () => {
     expect(failureOf(new Error('')).message).toBe('Error without a message')
   })
 
-  it('a failure known in all its parts is recorded as it is, but for what no database takes', () => {
+  it('a failure with all its parts is recorded as it is, except for text that no database stores', () => {
     const failure = {
       code: 'http',
       message: 'it said no',
@@ -67,12 +67,12 @@ describe('what a handler threw, as it is recorded', () => {
     expect(later).toMatchObject({ retryable: true, details: { retry_delay_ms: 5_000, host: 'a' } })
   })
 
-  it('details that cannot be stored are named instead', () => {
+  it('details that cannot be stored are replaced by their description', () => {
     const failure = failureOf(new Terminal('x', { details: { f: () => 1 } as never }))
     expect(failure.details).toMatchObject({ unstorable: expect.stringContaining('$.f is a function') })
   })
 
-  it('never throws, and gives text that any store takes', () => {
+  it('never throws, and returns text that any store accepts', () => {
     const hostile = new Proxy(
       {},
       {
@@ -88,7 +88,7 @@ describe('what a handler threw, as it is recorded', () => {
 })
 
 describe('a handler that ended because it was asked to stop', () => {
-  it('is recorded under the reason, with what it threw', () => {
+  it('is recorded under the reason, with its exception', () => {
     const reason = new TimedOut('too long')
     expect(stoppedFailure(reason, reason)).toEqual({
       code: 'timeout',

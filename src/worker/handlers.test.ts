@@ -18,7 +18,7 @@ describe('handlers by type', () => {
     expect(handlers.types()).toEqual(['billing.invoice.send', 'billing.invoice.%', 'billing.%'])
   })
 
-  it('selects the types a worker shall serve, without later additions', () => {
+  it('selects the types that a worker serves, without later additions', () => {
     const handlers = new Handlers()
     handlers.add('billing.%', one)
     handlers.add('mail', two)
@@ -30,7 +30,7 @@ describe('handlers by type', () => {
     expect(all.find('late')).toBeNull()
   })
 
-  it('a prefix selects every handler under it, and what has none is not claimed', () => {
+  it('a prefix selects every handler under it, and types without one are not claimed', () => {
     const handlers = new Handlers()
     handlers.add('billing.invoice.v1', one)
     handlers.add('billing.refund.%', two)
@@ -45,7 +45,7 @@ describe('handlers by type', () => {
     expect(all.find('billing.payment.v1')).toBe(three)
   })
 
-  it('underscores, percent signs and backslashes of a name mean themselves', () => {
+  it('underscores, percent signs and backslashes of a name are literal', () => {
     const handlers = new Handlers()
     handlers.add('a_b.%', one)
     handlers.add('100\\%.%', two)
@@ -61,7 +61,7 @@ describe('handlers by type', () => {
     expect(() => handlers.add('a\\_b.%', two)).toThrow("there is a handler for 'a\\_b.%' already")
   })
 
-  it('refuses what cannot be meant', () => {
+  it('refuses ambiguous or invalid types', () => {
     const handlers = new Handlers()
     expect(() => handlers.select(null)).toThrow('a worker needs at least one handler')
     handlers.add('mail', one)

@@ -21,7 +21,7 @@ function nested(levels: number): unknown {
   return value
 }
 
-describe('values that JSON carries', () => {
+describe('values that JSON can represent', () => {
   it.each([
     ['undefined at the top', undefined, 'null'],
     ['null', null, 'null'],
@@ -55,7 +55,7 @@ describe('values that JSON carries', () => {
   })
 })
 
-describe('values that are refused, with their place', () => {
+describe('refused values, with their path', () => {
   const circular: { list: unknown[] } = { list: [] }
   circular.list.push(circular)
 
@@ -89,7 +89,7 @@ describe('values that are refused, with their place', () => {
     expect(refusal(value)).toEqual({ code: 'unstorable', message })
   })
 
-  it('takes 200 levels, not 10,000', () => {
+  it('accepts 200 levels, not 10,000', () => {
     expect(toJsonText(nested(200), limits)).toContain('1')
     expect(refusal(nested(10_000)).message).toContain('levels deep')
   })
@@ -104,7 +104,7 @@ describe('values that are refused, with their place', () => {
     })
   })
 
-  it('gives up early on shared structure that would unfold without end', () => {
+  it('gives up early on shared structure that would expand without end', () => {
     let value: unknown = 'leaf'
     for (let i = 0; i < 150; i++) value = [value, value]
     expect(refusal(value).code).toBe('payload_too_large')
@@ -112,7 +112,7 @@ describe('values that are refused, with their place', () => {
 })
 
 describe('texts made storable', () => {
-  it('replaces what no database takes and cuts what is too long', () => {
+  it('replaces characters that no database stores and truncates long text', () => {
     expect(storableText('a\0b\ud800', 100)).toBe('a\ufffdb\ufffd')
     expect(storableText('x'.repeat(10), 4)).toBe('xxxx…')
   })

@@ -6,12 +6,12 @@ import type { Delivery } from './port.ts'
 describe('how many runs are fetched ahead', () => {
   const options = { concurrency: 10, prefetchMs: 50, maxPrefetch: 500 }
 
-  it('one for each slot while nothing is known', () => {
+  it('one for each slot before anything is measured', () => {
     expect(new Pace(options).target).toBe(10)
     expect(new Pace({ ...options, maxPrefetch: 0 }).target).toBe(0)
   })
 
-  it('as many as will begin within the time, at most the bound', () => {
+  it('as many as will begin within the time, up to the bound', () => {
     const pace = new Pace(options)
     pace.add(5)
     expect(pace.target).toBe(100)
@@ -38,7 +38,7 @@ describe('how many runs are fetched ahead', () => {
 describe('the buffer of leased runs', () => {
   const run = (n: number) => ({ runId: String(n) }) as Delivery
 
-  it('gives them in the order they came, however many', () => {
+  it('returns them in the order they came, in any number', () => {
     const buffer = new Buffer()
     const out: string[] = []
     for (let i = 0; i < 5_000; i++) {
@@ -50,7 +50,7 @@ describe('the buffer of leased runs', () => {
     expect(buffer.shift()).toBeUndefined()
   })
 
-  it('gives back those that are asked for', () => {
+  it('returns those that are asked for', () => {
     const buffer = new Buffer()
     for (let i = 0; i < 6; i++) buffer.push(run(i))
     buffer.shift()

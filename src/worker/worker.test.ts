@@ -1,4 +1,4 @@
-/** The worker's own logic, against a port in memory. What the engine does with it is tested in test/sdk. */
+/** The worker's own logic, against a port in memory. Its interaction with the engine is tested in test/sdk. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Json } from '../net/net.ts'
 import type { Context } from './context.ts'
@@ -34,7 +34,7 @@ function delivery(n: number, more: Partial<Delivery> = {}): Delivery {
   }
 }
 
-/** A queue of deliveries, and a record of everything that was asked. */
+/** A queue of deliveries, and a record of all calls. */
 class FakePort implements WorkerPort, Session {
   readonly id = 'session-1'
   options!: SessionOptions
@@ -82,7 +82,7 @@ class FakePort implements WorkerPort, Session {
   async program() {
     return { do: 'this' }
   }
-  /** What is kept aside; undefined: nothing is there. */
+  /** Separately stored values; undefined: none. */
   aside: { readonly value?: Json } = {}
   async dereference(): Promise<Json | undefined> {
     return this.aside.value
@@ -160,7 +160,7 @@ describe('taking work', () => {
     expect(port.outcomes()).toEqual(Array(20).fill('succeeded'))
   })
 
-  it('fetches quick runs ahead by the hundred, slow ones not at all', async () => {
+  it('prefetches quick runs by the hundred, slow ones not at all', async () => {
     port.add(5_000)
     await start(() => null)
     await pass(50)
@@ -171,12 +171,12 @@ describe('taking work', () => {
     port.add(100)
     await start(() => new Promise((resolve) => setTimeout(resolve, 600)))
     await pass(700)
-    // Before anything was known it took one more for each slot; those it has begun, and no others.
+    // Before anything was measured it took one more for each slot; those it has begun, and no others.
     expect(worker!.load).toEqual({ executing: 10, buffered: 0, settling: 0 })
     expect(port.inbox.room()).toBe(0)
   })
 
-  it('asks again at once only while claims come back full', async () => {
+  it('claims again at once only while claims come back full', async () => {
     port.add(25)
     await start(() => null, { prefetchMs: 0 })
     await pass(100)
@@ -184,7 +184,7 @@ describe('taking work', () => {
     expect(port.claims).toEqual([10, 10, 10])
   })
 
-  it('waits for a wake, or for the poll, when there is nothing', async () => {
+  it('waits for a wake, or for the poll, when there is no work', async () => {
     await start(() => null)
     await pass(1_000)
     expect(port.claims).toHaveLength(1)
@@ -199,7 +199,7 @@ describe('taking work', () => {
     expect(port.outcomes()).toHaveLength(2)
   })
 
-  it('does not lose a wake that comes while a claim is under way', async () => {
+  it('does not lose a wake that comes during a claim', async () => {
     let answer: ((deliveries: readonly Delivery[]) => void) | null = null
     const claim = port.claim.bind(port)
     port.claim = () => new Promise((resolve) => void (answer = resolve))
@@ -212,7 +212,7 @@ describe('taking work', () => {
     expect(port.outcomes()).toEqual(['succeeded'])
   })
 
-  it('tries a failed claim again after a growing pause', async () => {
+  it('retries a failed claim after a growing pause', async () => {
     port.failClaims = 3
     port.add(1)
     await start(() => null)
@@ -222,7 +222,7 @@ describe('taking work', () => {
     expect(port.outcomes()).toEqual(['succeeded'])
   })
 
-  it('continues with the run that comes with a reply, and asks for one only where there is room', async () => {
+  it('continues with the run that comes with a reply, and asks for one only if it has a free slot', async () => {
     port.handOff = true
     port.add(50)
     await start(() => new Promise((resolve) => setTimeout(resolve, 60)), { concurrency: 2, prefetchMs: 0 })
@@ -240,7 +240,7 @@ describe('taking work', () => {
     expect(port.reports.map((r) => r.alone)).toEqual([false, false, true])
   })
 
-  it('executes what is delivered unasked', async () => {
+  it('executes runs that are delivered without a claim', async () => {
     await start((n) => n * 2)
     await pass(5)
     port.inbox.deliver([delivery(21)])
@@ -251,7 +251,7 @@ describe('taking work', () => {
   it('lets the event loop turn between handlers that return at once', async () => {
     vi.useRealTimers()
     port.add(200)
-    // A store in this process answers without any I/O: nothing but the worker itself would give way.
+    // A store in this process answers without any I/O: nothing but the worker itself would yield.
     port.settle = async (report) => {
       port.reports.push(report)
       return { status: 'recorded', next: report.wantNext ? (port.pending.shift() ?? null) : null }
@@ -269,7 +269,7 @@ describe('taking work', () => {
     vi.useFakeTimers()
   })
 
-  it('hands back runs that wait behind long ones', async () => {
+  it('returns runs that wait behind long ones', async () => {
     await start(() => new Promise((resolve) => setTimeout(resolve, 60_000)), { concurrency: 2 })
     port.inbox.deliver([delivery(1), delivery(2), delivery(3), delivery(4)])
     await pass(900)
@@ -297,7 +297,7 @@ describe('reporting', () => {
     expect(port.reports.every((r) => typeof r.startedAt === 'number')).toBe(true)
   })
 
-  it('reports results as JSON, deferred ones as deferred, and names each report', async () => {
+  it('reports results as JSON, deferred ones as deferred, and gives each report an id', async () => {
     const results = [undefined, null, { a: 1 }, () => 1, { big: 'x'.repeat(70_000) }]
     await start((n, ctx) => (n === 9 ? ctx.defer() : results[n]), { maxResultBytes: 65_536 })
     port.inbox.deliver([0, 1, 2, 3, 4, 9].map((n) => delivery(n)))
@@ -316,7 +316,7 @@ describe('reporting', () => {
     expect(new Set(port.reports.map((r) => r.reportId)).size).toBe(6)
   })
 
-  it('reports a deferral with the command that asks for its answer', async () => {
+  it('reports a deferral with its command', async () => {
     const command = { subject: 'shop.v1.items.reserve', body: '{"n": 1}', resendMs: 30_000 }
     await start((n, ctx) => (n === 0 ? ctx.defer({ command }) : ctx.defer()))
     port.inbox.deliver([0, 1].map((n) => delivery(n)))
@@ -324,7 +324,7 @@ describe('reporting', () => {
     expect(port.reports.map((r) => r.outcome)).toEqual([{ kind: 'deferred', command }, { kind: 'deferred' }])
   })
 
-  it('reports what a handler throws, at once or later', async () => {
+  it('reports exceptions of a handler, immediate or later', async () => {
     await start((n) => {
       if (n === 0) throw 'now'
       return Promise.reject(new Error('later'))
@@ -344,7 +344,7 @@ describe('reporting', () => {
     expect(port.outcomes()).toEqual(['no_handler'])
   })
 
-  it('takes no more work while outcomes pile up', async () => {
+  it('takes no more work while unreported outcomes accumulate', async () => {
     port.holdReplies = true
     port.add(10_000)
     await start(() => null, { concurrency: 2, maxPrefetch: 10 })
@@ -354,7 +354,7 @@ describe('reporting', () => {
 })
 
 describe('the context of a handler', () => {
-  it('gives what came with the run', async () => {
+  it('contains what came with the run', async () => {
     let seen: Context | null = null
     await start((_, ctx) => void (seen = ctx))
     port.inbox.deliver([
@@ -377,7 +377,7 @@ describe('the context of a handler', () => {
     })
   })
 
-  it('reads results, the one that came along without asking', async () => {
+  it('reads results, and needs no request for the one that came along', async () => {
     await start(async (_, ctx) => [await ctx.previous(), await ctx.results(), await ctx.loadCheckpoint()])
     port.inbox.deliver([delivery(1), delivery(2, { previous: '"here"' }), delivery(3, { previous: null })])
     await pass(10)
@@ -386,7 +386,7 @@ describe('the context of a handler', () => {
     expect(read[0].slice(1)).toEqual([{ 0: { n: 7 } }, { at: 3 }])
   })
 
-  it('reads the results of nested workflows in the shape the builder gave', async () => {
+  it('reads the results of nested workflows in the form the builder declared', async () => {
     const group = '{"0":{"1":"b"},"2":"c"}'
     const results = { previous: group, byNode: new Map([['0', group]]) }
     port.results = async () => results
@@ -400,7 +400,7 @@ describe('the context of a handler', () => {
     ])
   })
 
-  it('saves checkpoints and progress, and refuses what is not JSON', async () => {
+  it('saves checkpoints and progress, and refuses values that are not JSON', async () => {
     await start(async (n, ctx) => {
       await ctx.progress({ percent: n })
       return await ctx.checkpoint(n === 1 ? { page: 2 } : { page: 2n })
@@ -435,7 +435,7 @@ describe('the context of a handler', () => {
     expect(port.reports[3]?.outcome).toEqual({ kind: 'later', delayMs: 1501 })
   })
 
-  it('reports nothing where there is nothing to report', async () => {
+  it('reports no empty fields', async () => {
     port.add(1)
     await start(() => 1)
     await pass(50)
@@ -451,7 +451,7 @@ describe('the context of a handler', () => {
     ['too much', (ctx: Context) => ctx.set('m', 'x'.repeat(70_000)), 'payload_too_large', /'m'/],
     ['a wait below zero', (ctx: Context) => ctx.later(-1), 'invalid_request', /from 0 to/],
     ['a wait for ever', (ctx: Context) => ctx.later(Number.POSITIVE_INFINITY), 'invalid_request', /from 0 to/],
-  ])('%s fails the run, and says why', async (_, wrong, code, message) => {
+  ])('%s fails the run, with the reason', async (_, wrong, code, message) => {
     port.add(1, { instanceId: 'i', node: 'a' })
     await start((_, ctx) => void wrong(ctx), { maxResultBytes: 65_536 })
     await pass(50)
@@ -461,7 +461,7 @@ describe('the context of a handler', () => {
     })
   })
 
-  it('all entries together are bounded; one that is replaced counts once', async () => {
+  it('all entries together are limited; one that is replaced counts once', async () => {
     port.add(1, { instanceId: 'i', node: 'a' })
     await start(
       (_, ctx) => {
@@ -475,7 +475,7 @@ describe('the context of a handler', () => {
     expect(Object.keys(JSON.parse(port.reports[0]?.set ?? '{}'))).toEqual(['same', 'second'])
   })
 
-  it('a run of no workflow has no context', async () => {
+  it('a run without a workflow has no context', async () => {
     port.add(1)
     await start((_, ctx) => ctx.set('a', 1))
     await pass(50)
@@ -484,7 +484,7 @@ describe('the context of a handler', () => {
     })
   })
 
-  it('notes that find no room, or are not JSON, are dropped and counted', async () => {
+  it('notes beyond the limit, or not JSON, are dropped and counted', async () => {
     port.add(1)
     await start((_, ctx) => {
       for (let i = 0; i < 70; i++) ctx.tell('x'.repeat(1000))
@@ -508,18 +508,18 @@ describe('the context of a handler', () => {
     expect(port.reports.map((r) => r.outcome)).toEqual(Array(2).fill({ kind: 'failed', error }))
   })
 
-  it('gives the program of the node', async () => {
+  it('contains the program of the node', async () => {
     port.add(1, { instanceId: 'i', node: 'a' })
     await start((_, ctx) => ctx.program())
     await pass(50)
     expect(port.reports[0]?.outcome).toMatchObject({ result: '{"do":"this"}' })
   })
 
-  it('gives complete arguments where the payload refers to separately stored ones', async () => {
+  it('contains complete arguments if the payload refers to separately stored ones', async () => {
     port.aside = { value: { long: true } }
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$shared":"x:7","n":1}' })
-    // Not ours: the author's own words.
+    // Not a reference: the author's own keys.
     port.add(1, { payload: '{"$ref":"x:7"}' })
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"#/definitions/order"}' })
     await start((args: Json) => args)
@@ -528,7 +528,7 @@ describe('the context of a handler', () => {
     expect(results).toEqual(['{"$ref":"#/definitions/order"}', '{"$ref":"x:7"}', '{"long":true}', '{"long":true}'])
   })
 
-  it('fails for good what refers to something that is gone', async () => {
+  it('a reference to a missing value fails the run for good', async () => {
     let called = false
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
     await start(() => void (called = true))
@@ -609,7 +609,7 @@ describe('stopping one run', () => {
     expect(port.outcomes()).toEqual(['timeout'])
   })
 
-  it('a run that had not begun is handed back', async () => {
+  it('a run that had not begun is returned', async () => {
     await start(untilAborted, { concurrency: 1 })
     port.inbox.deliver([delivery(1), delivery(2)])
     await pass(5)
@@ -623,7 +623,7 @@ describe('stopping one run', () => {
 })
 
 describe('stopping the worker', () => {
-  it('hands back waiting runs, lets executing ones end, then closes', async () => {
+  it('returns waiting runs, lets executing ones end, then closes', async () => {
     await start(() => new Promise((resolve) => setTimeout(resolve, 500)), { concurrency: 2 })
     port.inbox.deliver([1, 2, 3, 4].map((n) => delivery(n)))
     await pass(5)
@@ -641,7 +641,7 @@ describe('stopping the worker', () => {
     expect(worker!.state).toBe('stopped')
   })
 
-  it('hands back what a claim under way still brings', async () => {
+  it('returns the runs of a claim in progress', async () => {
     port.add(5)
     await start(() => null)
     const stopped = worker!.stop()
@@ -650,7 +650,7 @@ describe('stopping the worker', () => {
     expect(port.outcomes()).toEqual(Array(5).fill('released'))
   })
 
-  it('aborts after the grace period, then reports those that do not listen as shut down', async () => {
+  it('aborts after the grace period, then reports those that ignore it as shut down', async () => {
     await start((n, ctx) =>
       n === 1
         ? new Promise(() => undefined)
@@ -669,7 +669,7 @@ describe('stopping the worker', () => {
     expect(port.reports.map((r) => r.delivery.runId)).toEqual(['run-2', 'run-1'])
   })
 
-  it('a second stop can only hurry', async () => {
+  it('a second stop can only shorten the first', async () => {
     await start(() => new Promise(() => undefined))
     port.inbox.deliver([delivery(1)])
     await pass(5)
@@ -705,7 +705,7 @@ describe('stopping the worker', () => {
     expect(process.listenerCount('SIGUSR2')).toBe(0)
   })
 
-  it('ignores what comes after the end', async () => {
+  it('ignores calls after the end', async () => {
     let finish: (() => void) | null = null
     await start(() => new Promise<void>((resolve) => void (finish = resolve)))
     port.inbox.deliver([delivery(1)])
@@ -721,7 +721,7 @@ describe('stopping the worker', () => {
   })
 })
 
-it('refuses settings that cannot be meant', async () => {
+it('refuses invalid settings', async () => {
   await expect(start(() => 1, { concurrency: 0 })).rejects.toThrow('concurrency: a whole number of at least 1, not 0')
   await expect(start(() => 1, { queues: [] })).rejects.toThrow('queues: name at least one')
   await expect(start(() => 1, { maxResultBytes: 100 })).rejects.toThrow(

@@ -25,7 +25,7 @@ function admission(limits: readonly LimitRow[], rest: Partial<ConstructorParamet
 }
 
 describe('admission', () => {
-  it('admits as many as the limit has room for, and one more for each that is released', () => {
+  it('admits as many as the limit has places, and one more for each release', () => {
     const a = admission([limit({ maxConcurrent: 2, inUse: 1 })])
     expect(a.take(aRun(), null)).toBeNull()
     expect(a.take(aRun(), null)).toBe('queue_limit')
@@ -34,19 +34,19 @@ describe('admission', () => {
     expect(a.changed()).toEqual([expect.objectContaining({ key: 'queue:default', inUse: 2 })])
   })
 
-  it('takes no room under one limit when the other has none', () => {
+  it('takes no place under one limit if another is full', () => {
     const a = admission([limit({ maxConcurrent: 5 }), limit({ key: 'key:k', maxConcurrent: 1, inUse: 1 })])
     expect(a.take(aRun({ limitKey: 'k' }), null)).toBe('key_limit')
     expect(a.changed()).toEqual([])
   })
 
-  it('releases no room that a foreign client never took', () => {
+  it('releases no place that a foreign client never took', () => {
     const a = admission([limit({ maxConcurrent: 2, inUse: 1 })])
     a.release(aRun({ status: 'leased', leasedBy: 'sql' }))
     expect(a.changed()).toEqual([])
   })
 
-  it('counts a rate by window, and says when the next one opens', () => {
+  it('counts a rate by window, and returns when the next one opens', () => {
     const rate = limit({ ratePer: 1, periodMs: 1_000, windowStart: T0 - 400, windowUsed: 1 })
     const closed = admission([rate])
     expect(closed.take(aRun(), null)).toBe('queue_limit')

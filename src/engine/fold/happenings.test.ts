@@ -20,7 +20,7 @@ function done(stage: FoldStage, row: RunRow): void {
 }
 
 describe('a cancel', () => {
-  it('ends what has not started, and waits for what is active', () => {
+  it('ends pending runs, and waits for active ones', () => {
     const stage = new FoldStage()
     const id = stage.start(net([node('a'), node('b')], { entry: ['a', 'b'] }))
     const active = stage.lease('a')
@@ -33,7 +33,7 @@ describe('a cancel', () => {
     expect(stage.eventTypes().at(-1)).toBe('instance.cancelled')
   })
 
-  it('signals the workers that hold its runs', () => {
+  it('asks the workers of its runs to stop', () => {
     const stage = new FoldStage()
     const id = stage.start(net([node('a')]))
     stage.lease('a')
@@ -76,7 +76,7 @@ describe('a rollback', () => {
     expect(stage.instance(id).state).toBe('compensated')
   })
 
-  it('gives an undo the arguments and the result of the work', () => {
+  it('passes the arguments and the result of the work to its undo', () => {
     const stage = new FoldStage()
     stage.start(net([node('a', ['b'], undo('undo.a')), node('b')], { onFailure: 'compensate' }))
     const first = stage.lease('a')
@@ -91,7 +91,7 @@ describe('a quota', () => {
   const key = quotaKey('test', null)
   const limit = { key, maxConcurrent: 1, ratePer: null, periodMs: null, inUse: 0, windowStart: 0, windowUsed: 0 }
 
-  it('queues an instance for which there is no room, until another has ended', () => {
+  it('queues an instance if the limit is reached, until another has ended', () => {
     const stage = new FoldStage()
     stage.limits.set(key, limit)
     const first = stage.start(net([node('a')]), { slotKey: key })

@@ -3,9 +3,9 @@ import type { Logger } from '../../kernel/logger.ts'
 import type { Store } from '../../store/store.ts'
 import { ClockWatch } from './clock-watch.ts'
 
-/** Time that has really passed, and what the store's clock shows, in milliseconds. */
+/** Time that has really passed, and the store's clock, in milliseconds. */
 let [passed, shown] = [0, 0]
-/** How long it takes until the answer of the store is looked at. */
+/** How long it takes until the answer of the store is processed. */
 let delayMs = 0
 const corrections = vi.fn(async (_: { readonly known: boolean }) => true)
 const store = {
@@ -35,7 +35,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('looks for rows ahead of the clock at the start, and for none while the clock runs on', async () => {
+it('searches for rows ahead of the clock at the start, and for none while the clock runs normally', async () => {
   const clock = watch()
   await clock.look()
   later(10_000)
@@ -52,7 +52,7 @@ it('notices that the clock was set back', async () => {
   expect(corrections.mock.lastCall).toEqual([{ known: true }])
 })
 
-it('notices that it jumped ahead and was set back between two looks', async () => {
+it('notices that it jumped ahead and was set back between two checks', async () => {
   const clock = watch()
   await clock.look()
   clock.saw(shown + 3_600_000)
@@ -60,7 +60,7 @@ it('notices that it jumped ahead and was set back between two looks', async () =
   expect(corrections.mock.lastCall).toEqual([{ known: true }])
 })
 
-it('takes an answer that waited for a busy process for no clock that was set back', async () => {
+it('does not mistake a delayed answer in a busy process for a clock that was set back', async () => {
   const clock = watch()
   await clock.look()
   delayMs = 5_000

@@ -13,21 +13,21 @@ describe('nextAfter', () => {
     expect(next('@every 500ms', '2030-01-01T00:00:00Z')).toBe('2030-01-01T00:00:00.500Z')
   })
 
-  it('is a wall clock in its zone', () => {
+  it('is a local time in its zone', () => {
     expect(next('0 9 * * *', '2030-01-01T00:00:00Z', 'Asia/Tokyo')).toBe('2030-01-02T00:00:00.000Z')
   })
 
-  it('leaves out a time that does not exist on the day the clocks go forward', () => {
+  it('skips a time that does not exist on the day the clocks go forward', () => {
     expect(next('30 2 * * *', '2030-03-09T08:00:00Z', 'America/New_York')).toBe('2030-03-11T06:30:00.000Z')
   })
 
-  it('comes once on the day a time exists twice', () => {
+  it('fires once on the day a time exists twice', () => {
     const first = next('30 1 * * *', '2030-11-03T04:00:00Z', 'America/New_York')
     expect(first).toBe('2030-11-03T05:30:00.000Z')
     expect(next('30 1 * * *', first as string, 'America/New_York')).toBe('2030-11-04T06:30:00.000Z')
   })
 
-  it('is null when it never comes', () => {
+  it('is null if it never fires', () => {
     expect(next('0 0 30 2 *', '2030-01-01T00:00:00Z')).toBeNull()
   })
 

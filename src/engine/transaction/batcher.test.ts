@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Batch, Batcher } from './batcher.ts'
 
-/** Answers each batch at once, and remembers who was in it. */
+/** Answers each batch at once, and records its members. */
 function answering(begin?: (run: () => void) => void): {
   readonly batcher: Batcher<string, string>
   readonly batches: string[][]
@@ -18,7 +18,7 @@ function answering(begin?: (run: () => void) => void): {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a batcher', () => {
-  it('takes together what is called in one turn of the event loop, up to its size', async () => {
+  it('combines calls of one turn of the event loop, up to its size', async () => {
     const { batcher, batches } = answering()
     process.nextTick(() => void batcher.add('late'))
     await Promise.all([batcher.add('a'), batcher.add('b'), batcher.add('c')])
@@ -26,7 +26,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([['a', 'b', 'c'], ['late']])
   })
 
-  it('lets those it has just answered call again together', async () => {
+  it('lets callers it has just answered call again together', async () => {
     const { batcher, batches } = answering()
     const twice = async (name: string, hops: number): Promise<void> => {
       await batcher.add(name)
@@ -40,7 +40,7 @@ describe('a batcher', () => {
     ])
   })
 
-  it('delays a call that comes alone only for the callers that were answered before it', async () => {
+  it('delays a single call only for the callers that were answered before it', async () => {
     const { batcher, batches } = answering()
     let turned = false
     setImmediate(() => {
@@ -58,7 +58,7 @@ describe('a batcher', () => {
     })
   })
 
-  it('keeps a call that comes alone with those that wait already', async () => {
+  it('combines a single call with those already waiting', async () => {
     const { batcher, batches } = answering()
     const all = [batcher.add('a'), batcher.add('b', true)]
     await turn()
@@ -66,7 +66,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([['a', 'b']])
   })
 
-  it('is idle once nothing waits and nothing is under way', async () => {
+  it('is idle once no call is waiting or in progress', async () => {
     const { batcher } = answering()
     let done = false
     void batcher.add('a').then(() => {

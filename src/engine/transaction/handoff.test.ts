@@ -37,7 +37,7 @@ function handed(offers: readonly Offer[], urgency: readonly (number | null)[] = 
 }
 
 describe('a hand-off', () => {
-  it('leases a new run to a worker with room, in the same transaction', () => {
+  it('leases a new run to a worker with a free slot, in the same transaction', () => {
     const { result, stage } = handed([offer()])
     expect(result.map((one) => one.run.node)).toEqual(['b'])
     expect(stage.runAt('b')).toMatchObject({ status: 'leased', sessionId: 's', leasedAt: stage.now })
@@ -46,22 +46,22 @@ describe('a hand-off', () => {
     expect(JSON.parse(created?.data ?? '')).toMatchObject({ leased_by: 'worker' })
   })
 
-  it('answers reports before it uses other room', () => {
+  it('replies to reports before it uses other free slots', () => {
     const { result } = handed([offer({ reports: ['r1'], room: 1 })])
     expect(result.map((one) => one.reportId)).toEqual(['r1', null])
   })
 
-  it('leaves a run that is less urgent than what the worker could claim', () => {
+  it('does not lease a run that is less urgent than one the worker could claim', () => {
     const { result } = handed([offer({ room: 9 })], [50])
     expect(result.map((one) => one.run.node)).toEqual(['c'])
   })
 
-  it('lets a worker look at the queue after many in a row, if anything waits there', () => {
+  it('lets a worker check the queue after many in a row, if any run is pending there', () => {
     expect(handed([offer({ room: 9, streak: 16 })], [500]).result).toEqual([])
     expect(handed([offer({ room: 9, streak: 16 })], [null]).result).toHaveLength(2)
   })
 
-  it('keeps to limits and to what the worker accepts', () => {
+  it('respects limits and the types that the worker accepts', () => {
     const limited = new FoldStage()
     const limit = {
       key: 'queue:default',
@@ -77,7 +77,7 @@ describe('a hand-off', () => {
     expect(handed([offer({ room: 9, accepts })]).result.map((one) => one.run.node)).toEqual(['c'])
   })
 
-  it('leaves a run that is due later', () => {
+  it('does not lease a run that is due later', () => {
     const stage = new FoldStage()
     stage.start(net([node('x')]))
     const { change } = stage.act(() => undefined)

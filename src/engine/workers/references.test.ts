@@ -4,7 +4,7 @@ import { refersAside } from '../../net/references.ts'
 import type { Store } from '../../store/store.ts'
 import { References } from './references.ts'
 
-/** Slots by `instance/key`, and what was read of them. */
+/** Slots by `instance/key`, and the keys that were read. */
 function slots(values: { readonly [name: string]: Json }) {
   const reads: string[] = []
   const slot = async ({ instanceId, key }: { readonly instanceId: string; readonly key: string }) => {
@@ -38,7 +38,7 @@ describe('a value that refers to a separately stored one', () => {
 describe('resolving', () => {
   const always = async (): Promise<boolean> => true
 
-  it('follows no references where nothing is stored separately', async () => {
+  it('resolves no references if nothing is stored separately', async () => {
     const { reads, store } = slots({ 'i/x:1': { a: 1 } })
     const references = new References(store, async () => false)
     for (const payload of [{ $ref: 'x:1' }, { $shared: 'x:1', b: 2 }]) {
@@ -65,7 +65,7 @@ describe('resolving', () => {
     expect(await references.resolve('i', payload)).toEqual(expected)
   })
 
-  it('reads a shared value once, also for callers that ask together', async () => {
+  it('reads a shared value once, also for simultaneous callers', async () => {
     const { reads, store } = slots({ 'i/x:1': { a: [1] } })
     const references = new References(store, always)
     const ask = (n: number) => references.resolve('i', { $shared: 'x:1', n })
@@ -77,7 +77,7 @@ describe('resolving', () => {
     expect(reads).toEqual(['i/x:1'])
   })
 
-  it('no reader changes a shared value for the others', async () => {
+  it('a reader cannot change a shared value for the others', async () => {
     const references = new References(slots({ 'i/x:1': { a: { deep: [1] } } }).store, always)
     const given = (await references.resolve('i', { $shared: 'x:1' })) as { a: { deep: number[] }; own?: number }
     expect(() => given.a.deep.push(2)).toThrow(TypeError)
@@ -85,19 +85,19 @@ describe('resolving', () => {
     expect(await references.resolve('i', { $shared: 'x:1' })).toEqual({ a: { deep: [1] } })
   })
 
-  it('keeps as much as there is room for, the longest unused goes', async () => {
+  it('caches up to its limit, and removes the least recently used', async () => {
     const text = 'x'.repeat(40)
     const { reads, store } = slots({ 'i/x:1': { text }, 'i/x:2': { text }, 'i/x:3': { text } })
     const references = new References(store, always, 120)
     for (const key of ['x:1', 'x:2', 'x:1', 'x:3', 'x:1', 'x:2']) await references.resolve('i', { $shared: key })
     expect(reads).toEqual(['i/x:1', 'i/x:2', 'i/x:3', 'i/x:2'])
-    // What would fill it all is not kept.
+    // A value that would fill the whole cache is not kept.
     const small = new References(store, always, 10)
     for (let i = 0; i < 2; i++) await small.resolve('i', { $shared: 'x:1' })
     expect(reads.slice(4)).toEqual(['i/x:1', 'i/x:1'])
   })
 
-  it('asks again after a read that failed', async () => {
+  it('reads again after a failed read', async () => {
     let away = true
     const slot = async () => {
       if (away) throw new Error('no connection')

@@ -110,7 +110,7 @@ describe('functions', () => {
     ["dict(a=1, b='x')", { a: 1, b: 'x' }],
   ])
 
-  it('now() is the now of the scope', () => {
+  it('now() is the time of the scope', () => {
     expect(evaluate(compileExpression('now()'), { [NOW]: '2026-01-01T00:00:00Z' })).toBe('2026-01-01T00:00:00Z')
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { finder, indexIn, lastIndexIn } from './search.ts'
 
-/** Few letters and much repetition, so that patterns nearly match all the time; longer than what the host searches. */
+/** Few letters and much repetition, so that patterns nearly match everywhere; longer than the host's fast path. */
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 6 })
 const pattern = fc
   .tuple(letters, fc.integer({ min: 12, max: 60 }), letters)
@@ -10,7 +10,7 @@ const pattern = fc
 const around = fc.tuple(letters, fc.nat(60), letters).map(([unit, times, end]) => unit.repeat(times) + end)
 
 describe('a search', () => {
-  it('finds what the host finds', () => {
+  it("finds the same as the host's search", () => {
     fc.assert(
       fc.property(pattern, around, around, fc.nat(3), fc.nat(20), (wanted, before, after, times, from) => {
         const text = before + wanted.repeat(times) + after + wanted.slice(1) + wanted
@@ -24,7 +24,7 @@ describe('a search', () => {
     )
   })
 
-  it('finds short texts, and nothing in a text that is shorter', () => {
+  it('finds short texts, and nothing in a text shorter than the pattern', () => {
     expect([indexIn('abcabc', 'bc'), lastIndexIn('abcabc', 'bc'), finder('bc')('abcabc', 2)]).toEqual([1, 4, 4])
     expect([indexIn('abc', ''), lastIndexIn('abc', ''), indexIn('', 'a')]).toEqual([0, 3, -1])
     expect([indexIn('ab', 'a'.repeat(100)), lastIndexIn('ab', 'a'.repeat(100))]).toEqual([-1, -1])

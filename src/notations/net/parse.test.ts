@@ -22,7 +22,7 @@ async function mistakes(node: string): Promise<string[]> {
 }
 
 describe('appeal and schema of a node in a file', () => {
-  it('are read, and left out of the net where the file has none', async () => {
+  it('are read, and absent in the net if absent in the file', async () => {
     const { start } = await readInPlace(
       'export.yaml',
       file(`    appeal: { title: Send it?, timeout: 2d, options: { roles: [privacy] } }
@@ -124,7 +124,7 @@ nets:
     expect(start.input).toBeUndefined()
   })
 
-  it('are left out of the net where the file has none', async () => {
+  it('are absent in the net if absent in the file', async () => {
     const { start } = await readInPlace('export.yaml', `${file('')}summary: false\n`)
     for (const key of ['input', 'inlineBytes', 'summary', 'tells']) expect(Object.keys(start.net)).not.toContain(key)
     const [node] = start.net.nodes

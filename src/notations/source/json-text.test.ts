@@ -22,14 +22,14 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
 }))
 
 describe('JSON', () => {
-  it('has the same value and the same places as the YAML it also is', () => {
+  it('has the same value and the same positions as the YAML that it also is', () => {
     fc.assert(
       fc.property(fc.array(tree, { minLength: 1, maxLength: 3 }), fc.constantFrom(0, 2, 4), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
         const json = readJson(text)
         expect(json?.value).toEqual(value)
         const own = readSource('own.json', text)
-        // A comment first: only the YAML reader takes it.
+        // A comment first: only the YAML reader accepts it.
         const yaml = readSource('yaml.yaml', `# YAML\n${text}`)
         expect(own.value).toEqual(yaml.value)
         for (const path of pathsOf(value)) {
@@ -51,7 +51,7 @@ describe('JSON', () => {
     ['a text', '"a"'],
     ['nothing', ''],
     ['a depth beyond reason', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-  ])('%s is left to the other reader', (_, text) => {
+  ])('%s is passed to the other reader', (_, text) => {
     expect(readJson(text)).toBeNull()
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DefinitionError } from './mistakes.ts'
 import { readSource } from './source.ts'
 
-/** `line:column path: message (hint)` of every mistake. */
+/** Every mistake as `line:column path: message (hint)`. */
 function mistakes(text: string, file = 'x.yaml'): readonly string[] {
   try {
     readSource(file, text)
@@ -13,15 +13,15 @@ function mistakes(text: string, file = 'x.yaml'): readonly string[] {
   }
 }
 
-describe('what a file can be made of', () => {
-  it('aliases, and mappings merged by <<, as other readers of YAML know them', () => {
+describe('the syntax of files', () => {
+  it('aliases, and mappings merged by <<, have the meaning of other YAML readers', () => {
     const { value, locate } = readSource('x.yaml', 'base: &b { n: 1, m: 1 }\nown: { <<: *b, m: 2 }\nsame: *b\n')
     expect(value).toEqual({ base: { n: 1, m: 1 }, own: { n: 1, m: 2 }, same: { n: 1, m: 1 } })
     expect(locate(['own', 'm'])).toEqual({ line: 2, column: 19 })
     expect(locate(['own', 'n'])).toEqual({ line: 2, column: 6 })
   })
 
-  it('keys that mean something to JavaScript are keys', () => {
+  it('keys that are special in JavaScript are ordinary keys', () => {
     const { value } = readSource('x.yaml', '__proto__: { a: 1 }\nconstructor: 2\n')
     expect(Object.entries(value as object)).toEqual([
       ['__proto__', { a: 1 }],
@@ -31,7 +31,7 @@ describe('what a file can be made of', () => {
   })
 })
 
-describe('what it cannot', () => {
+describe('refused syntax', () => {
   it.each<readonly [string, string, readonly string[]]>([
     [
       'an alias of what it stands in',
@@ -70,7 +70,7 @@ describe('what it cannot', () => {
     ])
   })
 
-  it('a value that only looks like one of these is not one', () => {
+  it('a value that only looks like one of these is accepted', () => {
     expect(mistakes('a: "C:\\\\0"\nb: \'\\0\'\nc: "\\ud83d\\ude00"\n')).toEqual([])
   })
 })

@@ -15,7 +15,7 @@ function placeOf(given: Buffer): string {
 }
 
 describe('the text of a definition', () => {
-  it('is UTF-8, with or without a mark at its beginning', () => {
+  it('is UTF-8, with or without a byte order mark', () => {
     expect(placeOf(bytes('name: Zoë 🐦\n'))).toBe('name: Zoë 🐦\n')
     expect(placeOf(bytes([0xef, 0xbb, 0xbf], 'a: 1'))).toBe('\ufeffa: 1')
     expect(placeOf(bytes(''))).toBe('')
@@ -27,7 +27,7 @@ describe('the text of a definition', () => {
     ['a character cut off by the end of its line', bytes('é: ', [0xe2, 0x82], '\nb: 2'), '1:4'],
     ['UTF-16', bytes([0xff, 0xfe, 0x61, 0]), '1:1'],
     ['half of a surrogate pair', bytes('\n\nx', [0xed, 0xa0, 0x80]), '3:2'],
-  ])('%s is refused, with the place', (_, given, place) => {
+  ])('%s is refused, with the position', (_, given, place) => {
     expect(placeOf(given)).toBe(
       `${place} the file is not UTF-8: the byte here begins no character (save the file as UTF-8)`,
     )

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ThreadLine } from './thread-line.ts'
 
-test('an owner who sends many files keeps no other waiting for more than the ones that run', async () => {
+test('an owner who sends many files delays others no longer than the running ones take', async () => {
   const line = new ThreadLine(2)
   const began: string[] = []
   const ends: (() => void)[] = []
@@ -20,7 +20,7 @@ test('an owner who sends many files keeps no other waiting for more than the one
   ends[1]?.()
   await other
   await turn()
-  // Whose turn came first does not matter: both had one.
+  // The order does not matter: both had their turn.
   expect(began.toSorted()).toEqual(['many', 'many', 'other', 'third'])
   for (let ended = 2; ended < 52; ended++) {
     ends[ended]?.()
@@ -30,7 +30,7 @@ test('an owner who sends many files keeps no other waiting for more than the one
   expect(began.filter((owner) => owner === 'many')).toHaveLength(50)
 })
 
-test('one that fails leaves its place', async () => {
+test('one that fails frees its place', async () => {
   const line = new ThreadLine(1)
   await expect(line.during('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(line.during('b', async () => 'read')).resolves.toBe('read')

@@ -18,13 +18,13 @@ describe('arguments against a registered schema', () => {
     expect(await checks.misfits('a', ['x', 1], 'args')).toMatchObject([{ path: 'args.1' }])
   })
 
-  it('are checked by their first where the schema is of an object', async () => {
+  it('are checked by their first one if the schema describes an object', async () => {
     const { checks } = checksOf({ a: { type: 'object', properties: { to: { type: 'string' } } } })
     expect(await checks.misfits('a', [{ to: 'x' }, 7], 'args')).toEqual([])
     expect(await checks.misfits('a', [{ to: 1 }], 'jobs.0.args')).toMatchObject([{ path: 'jobs.0.args.0.to' }])
   })
 
-  it('fit a schema that is not registered', async () => {
+  it('of a type without a registered schema are accepted', async () => {
     expect(await checksOf({}).checks.misfits('b', [1], 'args')).toEqual([])
   })
 

@@ -88,7 +88,7 @@ describe('counting claims of workers', () => {
 })
 
 describe('durations', () => {
-  it('fall into the first bucket that holds them; the last holds what is longer than all', () => {
+  it('fall into the first bucket that holds them; the last one holds all longer ones', () => {
     const durations = new Durations()
     for (const seconds of [0, 0.1, 0.11, 300, 301, 1e6]) durations.add(seconds)
     expect(durations.buckets).toEqual([2, 1, 0, 0, 0, 0, 0, 1, 2])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Tail } from './tail.ts'
 
 describe('the tail of a stream', () => {
-  it('is its last bytes, however they came', () => {
+  it('is its last bytes, however they were chunked', () => {
     const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 50 })
     fc.assert(
       fc.property(chunks, fc.integer({ min: 0, max: 60 }), (parts, limit) => {

@@ -22,13 +22,13 @@ describe('parameters by name', () => {
     expect(positional(sql, { a: 1, b: 2 })).toEqual({ text, values, missing: [] })
   })
 
-  it('leave alone, and name, what was not given', () => {
+  it('leave missing ones unchanged, and name them', () => {
     const { text, missing } = positional('SELECT :a, :c, list[1:n], :constructor', { a: 1 })
     expect(text).toBe('SELECT $1, :c, list[1:n], :constructor')
     expect(missing).toEqual(['c', 'constructor'])
   })
 
-  it('are found in little time in a long text', () => {
+  it('are found quickly in a long text', () => {
     const sql = `SELECT ${"'it''s', ".repeat(100_000)} :a`
     expect(positional(sql, { a: 1 }).values).toEqual([1])
   })

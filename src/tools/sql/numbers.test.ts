@@ -32,7 +32,7 @@ describe('a number of a database', () => {
     )
   })
 
-  it('is a number only if it is a whole one that a double represents exactly, else text', () => {
+  it('is a number only if it is an integer that a double represents exactly, else text', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (value) => {
         const exact = exactNumber(String(value))

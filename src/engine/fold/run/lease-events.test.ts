@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { iso } from './lease-events.ts'
 
-it('a moment is written as Date writes it, whatever was written before', () => {
+it('a time is written in the format of Date, whatever its original format', () => {
   const moment = fc.oneof(
     fc.integer({ min: 0, max: 4_102_444_800_000 }),
     fc.integer({ min: 1_800_000_000_000, max: 1_800_000_003_000 }),

@@ -36,7 +36,7 @@ function fail(stage: FoldStage, run: RunRow, error: Failure = FAILED, unknown = 
 }
 
 describe('a failed execution', () => {
-  it('is tried again after the delay of its policy, which grows', () => {
+  it('is retried after the delay of its policy, which grows', () => {
     const { stage, run } = begun()
     const first = fail(stage, run)
     expect(first).toMatchObject({ status: 'pending', attempt: 1, runAt: stage.now + 1_000, epoch: run.epoch + 1 })
@@ -45,7 +45,7 @@ describe('a failed execution', () => {
     expect(stage.eventTypes('a')).toEqual(['created', 'retried', 'retried'])
   })
 
-  it('that was the last fails the run, which is a dead letter, and its instance', () => {
+  it('that was the last fails the run, which becomes a dead letter, and its instance', () => {
     const { stage, id, run } = begun()
     stage.add({ ...run, attempt: 2 })
     expect(fail(stage, stage.run(run.id))).toMatchObject({ status: 'failed', attempt: 3, deadLetter: true })
@@ -53,7 +53,7 @@ describe('a failed execution', () => {
     expect(stage.runAt('b')).toBeUndefined()
   })
 
-  it('is not tried again where its policy excludes the error, or the error itself does', () => {
+  it('is not retried if its policy excludes the error, or the error excludes a retry', () => {
     for (const error of [
       { code: 'bad.input', message: 'no' },
       { code: 'x', message: 'no', retryable: false },
@@ -63,19 +63,19 @@ describe('a failed execution', () => {
     }
   })
 
-  it('whose worker was lost is tried again at once; a timeout waits for the delay', () => {
+  it('whose worker was lost is retried at once; a timeout waits for the delay', () => {
     const lost = begun()
     expect(fail(lost.stage, lost.run, { code: 'worker_lost', message: 'gone' }, true).runAt).toBe(lost.stage.now)
     const late = begun()
     expect(fail(late.stage, late.run, { code: 'timeout', message: 'late' }, true).runAt).toBe(late.stage.now + 1_000)
   })
 
-  it('is tried again when it asks to be: the delay is its own', () => {
+  it('is retried if it requests it: the delay is its own', () => {
     const { stage, run } = begun()
     expect(fail(stage, run, { ...FAILED, details: { retry_delay_ms: 42 } }).runAt).toBe(stage.now + 42)
   })
 
-  it('is not tried again in a drain', () => {
+  it('is not retried in a drain', () => {
     const { stage, run } = begun()
     stage.add({ ...run, cancelRequestedAt: stage.now })
     expect(fail(stage, stage.run(run.id)).status).toBe('failed')
@@ -121,7 +121,7 @@ describe('a report', () => {
 })
 
 describe('time', () => {
-  it('ends a lease that ran out, which costs an attempt, and no other', () => {
+  it('ends an expired lease, which costs an attempt, and no other', () => {
     const { stage, run } = begun()
     stage.add({ ...run, sessionId: null, leaseMs: 50, leaseUntil: stage.now + 50, startedAt: stage.now, inbox: true })
     stage.act((change) => leaseExpired(change, run.id, CHANCE))
@@ -155,7 +155,7 @@ describe('time', () => {
 })
 
 describe('a run', () => {
-  it('that is given back has lost no attempt, and its lease is over', () => {
+  it('that is returned has lost no attempt, and its lease is over', () => {
     const { stage, run } = begun()
     stage.act((change) => giveBack(change, run, true, NO_REPORT))
     expect(stage.run(run.id)).toMatchObject({ status: 'pending', attempt: 0, deliveries: 1, epoch: run.epoch + 1 })

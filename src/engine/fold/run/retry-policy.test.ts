@@ -32,7 +32,7 @@ describe('the retry policy of a run', () => {
     expect(policy({ role: 'undo' }).initialMs).toBe(2)
   })
 
-  it('is that of the inbox where neither says one', () => {
+  it('is that of the inbox by default', () => {
     expect(policy({ node: 'b' })).toBe(INBOX_RETRY)
     expect(policy({ instanceId: null, node: null })).toBe(INBOX_RETRY)
   })

@@ -13,7 +13,7 @@ async function node(key: string, spec: string): Promise<Node> {
 }
 
 describe('dependsOn', () => {
-  it('makes arcs, joins by count where there are several, and lets every step without it begin', async () => {
+  it('makes arcs, joins by count if there are several, and every step without it begins', async () => {
     const { start, dialect, name } = await read(`  steps:
     - { name: step-d, dependsOn: [step-b, step-c] }
     - { name: step-b, dependsOn: [step-a] }
@@ -33,7 +33,7 @@ describe('dependsOn', () => {
   })
 })
 
-describe('what a step runs', () => {
+describe('the work of a step', () => {
   it.each([
     ['uses', 'uses: order.validate.v1, agent: checker', 'order.validate.v1'],
     ['else agent', 'agent: checker', 'checker'],
@@ -80,7 +80,7 @@ describe('retryPolicy', () => {
   const retryOf = async (policy: string) =>
     (await node('a', `  steps:\n    - name: a\n${policy === '' ? '' : `      retryPolicy: ${policy}\n`}`)).retry
 
-  it('is 3 retries, exponential from 1 s to 60 s, of transient and external errors where none is given', async () => {
+  it('defaults to 3 retries, exponential from 1 s to 60 s, of transient and external errors', async () => {
     expect(await retryOf('')).toEqual({
       maxAttempts: 4,
       backoff: 'exponential',
@@ -108,7 +108,7 @@ describe('retryPolicy', () => {
     })
   })
 
-  it('takes a duration given as backoff as a constant delay, however long', async () => {
+  it('takes a duration given as backoff as a constant delay of any length', async () => {
     expect(await retryOf('{ maxRetries: 2, backoff: 30s }')).toMatchObject({
       maxAttempts: 3,
       backoff: 'constant',
@@ -120,7 +120,7 @@ describe('retryPolicy', () => {
 })
 
 describe('timeouts', () => {
-  it('are one clock per step over all its attempts, and one for the workflow', async () => {
+  it('cover all attempts of a step, and the whole workflow', async () => {
     const { start } = await read('  timeout: 30m\n  steps: [{ name: a, timeout: "5m" }, { name: b }]\n')
     expect(start.net.timeoutMs).toBe(1_800_000)
     expect(start.net.nodes.map((n) => n.timeout)).toEqual([{ ms: 300_000, per: 'node' }, null])
@@ -128,7 +128,7 @@ describe('timeouts', () => {
 })
 
 describe('onFailure and failurePolicy', () => {
-  it("a step's own setting, else the workflow's, else abort", async () => {
+  it("are a step's own setting, else the workflow's, else abort", async () => {
     const steps = '  steps: [{ name: a, onFailure: skip }, { name: b, onFailure: compensate }, { name: c }]\n'
     const plain = (await read(steps)).start.net
     expect(plain.nodes.map((n) => n.onFailure)).toEqual(['skip', 'compensate', 'net'])
@@ -140,7 +140,7 @@ describe('onFailure and failurePolicy', () => {
 })
 
 describe('compensation', () => {
-  it('is the undo of its step: by its own agent, with what the step received and returned', async () => {
+  it('is the undo of its step: by its own agent, with the input and the result of the step', async () => {
     const { undo } = await node(
       'create',
       `  steps:
@@ -236,13 +236,13 @@ describe('approvals', () => {
     expect(work).toEqual({ kind: 'gate', options, timeoutMs, onTimeout: 'reject' })
   })
 
-  it('an action that begins with GATE: is not a gate where approval is false', async () => {
+  it('an action that begins with GATE: is not a gate if approval is false', async () => {
     expect((await node('a', "  steps: [{ name: a, approval: false, action: 'GATE: x' }]\n")).work.kind).toBe('run')
   })
 })
 
 describe('nested workflows', () => {
-  it('are children with the input, or with `with`, and the shorter of both clocks', async () => {
+  it('are children with the input, or with `with`, and the shorter of both timeouts', async () => {
     const { start } = await read(`  steps:
     - { name: one, workflow: ship, timeout: 10m }
     - { name: two, workflow: ship, dependsOn: [one], with: { parcel: '{{ input.parcel }}' } }
@@ -264,7 +264,7 @@ describe('nested workflows', () => {
 })
 
 describe('the head', () => {
-  it('is carried: version, owner, labels, what it is about, and what triggers it', async () => {
+  it('is kept: version, owner, labels, description, and triggers', async () => {
     const definition = await read(
       `  description: All of it
   maxConcurrent: 3

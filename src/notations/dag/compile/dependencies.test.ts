@@ -31,7 +31,7 @@ const layered: fc.Arbitrary<readonly Waiting[]> = fc
     ),
   )
 
-/** Steps that depend on whatever they like, themselves included. */
+/** Steps with arbitrary dependencies, including themselves. */
 const any: fc.Arbitrary<readonly Waiting[]> = fc.integer({ min: 1, max: 12 }).chain((n) => {
   const names = Array.from({ length: n }, (_, i) => `s-${i}`)
   return fc
@@ -45,7 +45,7 @@ const read = (steps: readonly Waiting[]) =>
     JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'flow' }, spec: { steps } }),
   )
 
-/** Steps that can run, by playing it: the oracle. */
+/** Steps that can run, determined by playing it: the oracle. */
 function runnable(steps: readonly Waiting[]): ReadonlySet<string> {
   const done = new Set<string>()
   for (let before = -1; before < done.size; ) {
@@ -56,7 +56,7 @@ function runnable(steps: readonly Waiting[]): ReadonlySet<string> {
 }
 
 describe('graphs of steps', () => {
-  it('any acyclic one compiles to a net whose joins and arcs are the dependencies, through shared joins or not', async () => {
+  it('an acyclic graph compiles to a net whose joins and arcs are the dependencies, with or without shared joins', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(acyclic, layered), async (steps) => {
         const { net } = (await read(steps)).start
@@ -80,7 +80,7 @@ describe('graphs of steps', () => {
     )
   })
 
-  it('a hundred layers of a hundred, each step after all of the layer before, are twenty thousand arcs, not a million', async () => {
+  it('a hundred layers of a hundred, each step after the whole previous layer, are twenty thousand arcs, not a million', async () => {
     const layers = Array.from({ length: 10_000 }, (_, i) => {
       const before = Math.floor(i / 100) - 1
       return {
@@ -92,14 +92,14 @@ describe('graphs of steps', () => {
     expect([shared.length, arcs]).toEqual([99, 99 * 200])
   })
 
-  it('a pair of steps after the same pair gains nothing by it, and shares none', () => {
+  it('two steps that depend on the same two gain nothing by a shared join, and have none', () => {
     const pair = ['c', 'd'].map((name) => ({ name, dependsOn: ['a', 'b'] }))
     expect(joinsOf(pair).shared).toEqual([])
     const three = ['c', 'd', 'e'].map((name, i) => ({ name, dependsOn: i === 0 ? ['a', 'b'] : ['b', 'a'] }))
     expect(joinsOf(three).shared).toEqual([{ key: '#1', dependsOn: ['a', 'b'], steps: ['c', 'd', 'e'] }])
   })
 
-  it('any cyclic one is refused naming a real cycle, and every step that can never run', async () => {
+  it('a cyclic graph is refused with an actual cycle, and every step that can never run', async () => {
     await fc.assert(
       fc.asyncProperty(any, async (steps) => {
         const can = runnable(steps)
@@ -135,7 +135,7 @@ describe('graphs of steps', () => {
     )
   })
 
-  it('ten thousand steps, in a row or in a ring, do not exhaust the stack', () => {
+  it('ten thousand steps, in a row or in a cycle, do not overflow the stack', () => {
     const row = Array.from({ length: 10_000 }, (_, i) => ({ name: `${i}`, dependsOn: i === 0 ? [] : [`${i - 1}`] }))
     expect(findStuck(row)).toEqual({ cycles: [], behind: new Map() })
     const ring = row.map((s, i) => (i === 0 ? { ...s, dependsOn: ['9999'] } : s))

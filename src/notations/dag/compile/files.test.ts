@@ -4,7 +4,7 @@ import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
-/** Files by name; a name is looked for as NAME.yaml. */
+/** Files by name; a name is resolved as NAME.yaml. */
 class Folder {
   readonly files: Readonly<Record<string, string>>
   readonly asked: string[] = []
@@ -24,7 +24,7 @@ class Folder {
     })
   }
 
-  /** `file:line:column message (hint)`; a problem without a file is of the one that was read. */
+  /** `file:line:column message (hint)`; a problem without a file belongs to the file being read. */
   problems(name: string): Promise<readonly string[]> {
     return this.read(name).then(
       () => [],
@@ -38,7 +38,7 @@ const flow = (name: string, steps: string, rest = ''): string =>
   `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: ${name}, version: 2.1.0 }\nspec:\n${rest}  steps:\n${steps.replace(/^/gm, '    ')}\n`
 
 describe('a step that is a workflow of another file', () => {
-  it('is a child with that net, under the shorter of both clocks, with the properties from its file', async () => {
+  it('is a child with that net, under the shorter of both timeouts, with the properties from its file', async () => {
     const folder = new Folder({
       order: flow('order', '- { name: pay }\n- { name: deliver, workflow: ship, dependsOn: [pay], timeout: 10m }'),
       ship: flow('ship', '- { name: pack }\n- { name: send, dependsOn: [pack] }', '  timeout: 1h\n'),
@@ -50,7 +50,7 @@ describe('a step that is a workflow of another file', () => {
     expect(start.literals).toEqual({ deliver: { start: { meta: { version: '2.1.0' } } } })
   })
 
-  it('comes after those of the same file, and is read once, however many name it', async () => {
+  it('is resolved after those of the same file, and its file is read once, however many steps name it', async () => {
     const folder = new Folder({
       main: flow(
         'main',
@@ -66,7 +66,7 @@ describe('a step that is a workflow of another file', () => {
     expect(start.nets?.map((n) => n.name).sort()).toEqual(['left', 'right', 'shared'])
   })
 
-  it('may be of any notation, with the arguments that its file has', async () => {
+  it('may be of any notation, with the arguments in its file', async () => {
     const folder = new Folder({
       main: flow('main', '- { name: a, workflow: jobs }\n- { name: b, workflow: graph, dependsOn: [a] }'),
       jobs: 'type: chain\nname: jobs\nsteps:\n  - { type: order.check, args: [1] }\n  - { type: order.pay, args: [2] }\n',
@@ -80,7 +80,7 @@ describe('a step that is a workflow of another file', () => {
     expect(Object.keys(start.literals?.['a']?.start?.literals ?? {})).toHaveLength(2)
   })
 
-  it('its results may be named, step by step', async () => {
+  it('its results can be used, step by step', async () => {
     const files = {
       main: flow(
         'main',
@@ -120,7 +120,7 @@ describe('mistakes across files', () => {
     expect(problem).toMatch(/^b\.yaml:1:9 .*\(.+\)$/)
   })
 
-  it('a workflow that contains itself is named, through files and the workflows inside them', async () => {
+  it('a workflow that contains itself is named, through files and nested workflows', async () => {
     const folder = new Folder({
       main: flow(
         'main',
@@ -136,7 +136,7 @@ describe('mistakes across files', () => {
     ])
   })
 
-  it('a name like that of a workflow inside another file is not a cycle', async () => {
+  it('the name of a workflow nested in another file is not a cycle', async () => {
     const folder = new Folder({
       main: flow('main', '- { name: a, workflow: b }', '  workflows: { b: { steps: [{ name: i, workflow: c }] } }\n'),
       c: flow('c', '- { name: y, workflow: b }'),
@@ -161,7 +161,7 @@ describe('mistakes across files', () => {
     ])
   })
 
-  it('ten levels count from the outermost, whichever way a file was met first', async () => {
+  it('ten levels count from the outermost, whichever path reached a file first', async () => {
     const tail = Object.fromEntries(
       Array.from({ length: 9 }, (_, i) => [
         `t${i + 1}`,
@@ -177,7 +177,7 @@ describe('mistakes across files', () => {
     ])
   })
 
-  it('an unknown name, and a file of another name', async () => {
+  it('an unknown name, and a file with a different name', async () => {
     const folder = new Folder({
       main: flow(
         'main',

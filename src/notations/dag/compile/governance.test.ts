@@ -20,13 +20,13 @@ const problems = (spec: string): Promise<readonly string[]> =>
   )
 
 describe('governance', () => {
-  it('by default, anyone may decide about a step it forbids, at any time', async () => {
+  it('by default, anyone may decide about a forbidden step, at any time', async () => {
     expect(await appeals('  steps: [{ name: pay, timeout: 5m }]\n')).toEqual({
       pay: { kind: 'gate', options: { title: 'governance: pay' }, timeoutMs: null, onTimeout: 'reject' },
     })
   })
 
-  it('is requested with the fields of an approval, on the step, else on the spec, for nested workflows too', async () => {
+  it('is configured with the fields of an approval, on the step, else on the spec, for nested workflows too', async () => {
     const found = await appeals(`  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 4h }] }
   steps:
     - { name: pay, governance: { title: Pay anyway?, quorum: 2, of: 3, onTimeout: approve } }
@@ -61,7 +61,7 @@ describe('governance', () => {
     })
   })
 
-  it('does not concern gates and nested workflows themselves: reported', async () => {
+  it('does not apply to gates and nested workflows themselves, which is reported', async () => {
     const { warnings } = await read(`  steps:
     - { name: a, timeout: 5m, approval: true, governance: true }
     - { name: b, timeout: 5m, workflow: w, governance: true }
@@ -73,7 +73,7 @@ describe('governance', () => {
     ])
   })
 
-  it('mistakes in it have their place and what would be right', async () => {
+  it('mistakes in it are reported with their path and a suggestion', async () => {
     expect(
       await problems(`  governance: { quorum: 3, of: [ada, bob], onTimeout: aprove }
   steps:
@@ -90,7 +90,7 @@ describe('governance', () => {
 })
 
 describe('inputSchema and outputSchema', () => {
-  it('are held to: the input to `with` where there is one, else to the input of the workflow', async () => {
+  it('apply to `with` if given, else to the input of the workflow', async () => {
     const { net } = (
       await read(`  steps:
     - { name: a, inputSchema: { type: object, required: [order] }, outputSchema: { type: object } }
@@ -105,7 +105,7 @@ describe('inputSchema and outputSchema', () => {
     ])
   })
 
-  it('an invalid schema is refused where it is wrong', async () => {
+  it('an invalid schema is refused with its position', async () => {
     expect(
       await problems(`  steps:
     - name: a
@@ -126,7 +126,7 @@ describe('inputSchema and outputSchema', () => {
     ])
   })
 
-  it('a gate has a form instead, and a nested workflow has steps: refused, a check that is never made would be trusted', async () => {
+  it('on a gate or a nested workflow are refused, since they would never be checked', async () => {
     expect(
       await problems(`  steps:
     - { name: a, approval: true, outputSchema: {} }

@@ -4,7 +4,7 @@ import { DefinitionError } from '../../source/mistakes.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\n'
 
-/** `line:column path: message (hint)` of every mistake: none is without a suggestion. */
+/** Every mistake as `line:column path: message (hint)`: each has a suggestion. */
 async function mistakes(text: string): Promise<readonly string[]> {
   try {
     await readInPlace('flow.yaml', text)
@@ -152,7 +152,7 @@ describe('mistakes in steps', () => {
     expect([...(await mistakes(steps(text)))].sort()).toEqual([...expected].sort())
   })
 
-  it('a cycle is named, with the steps that wait behind it', async () => {
+  it('a cycle is named, with the steps that depend on it', async () => {
     expect(
       await mistakes(
         steps(`- name: start
@@ -395,7 +395,7 @@ describe('mistakes in nested workflows', () => {
     expect(await mistakes(nest(3000))).toEqual(tooDeep)
   })
 
-  it('a template that names a step it does not have', async () => {
+  it('a template that names a step on which its own does not depend', async () => {
     const flow = (inner: string): string => `${HEAD}spec:
   steps: [{ name: a, workflow: w }, { name: b, dependsOn: [a], with: '{{ results.a.${inner}.total }}' }]
   workflows: { w: { steps: [{ name: price }] } }

@@ -1,4 +1,4 @@
-/** Rules of the specification that are settled when a file is read: §3.2 retry policy, §5.1 parallel, §5.2 validation. */
+/** Rules of the specification that apply when a file is read: §3.2 retry policy, §5.1 parallel, §5.2 validation. */
 import { describe, expect, it } from 'vitest'
 import { backoffMs, type Retry } from '../../../net/retry/retry.ts'
 import { readInPlace } from '../../read.ts'

@@ -3,14 +3,14 @@ import { readInPlace } from '../../read.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\nspec:\n'
 
-/** `line:column path: message (hint)` of every warning. */
+/** Every warning as `line:column path: message (hint)`. */
 async function warnings(spec: string, head = HEAD): Promise<readonly string[]> {
   const { warnings = [] } = await readInPlace('flow.yaml', `${head}${spec}`)
   return warnings.map((p) => `${p.line}:${p.column} ${p.path}: ${p.message}${p.hint === null ? '' : ` (${p.hint})`}`)
 }
 
 describe('warnings', () => {
-  it('a workflow with clocks and undos has none', async () => {
+  it('a workflow with timeouts and compensations has none', async () => {
     expect(
       await warnings(`  timeout: 1h
   failurePolicy: compensate
@@ -51,7 +51,7 @@ describe('warnings', () => {
     ])
   })
 
-  it('compensation gaps: a step that compensates, changes something, and is undone by nothing', async () => {
+  it('compensation gaps: a step with the policy compensate that has no compensation and is not read-only', async () => {
     expect(
       await warnings(`  failurePolicy: compensate
   steps:
@@ -126,7 +126,7 @@ describe('warnings', () => {
     ])
   })
 
-  it('a nested workflow that no step is, and what is in nested ones', async () => {
+  it('a nested workflow that no step uses, and warnings within nested ones', async () => {
     expect(
       await warnings(`  steps: [{ name: a, timeout: 5m, workflow: used }]
   workflows:

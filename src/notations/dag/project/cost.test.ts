@@ -3,7 +3,7 @@ import { costOf } from './cost.ts'
 
 const of = (...usages: readonly object[]) => costOf(usages.map((usage) => JSON.stringify(usage)))
 
-it('adds up tokens and cost; without any it is nothing', () => {
+it('adds up tokens and cost; without any the result is empty', () => {
   expect(of()).toEqual({ tokens: 0, cost: 0, currency: null })
   expect(
     of({ tokens: 10, cost: 0.1, currency: 'USD' }, { tokens: 5, cost: 0.2, currency: 'USD' }, { tokens: 1 }),
@@ -14,7 +14,7 @@ it('adds up tokens and cost; without any it is nothing', () => {
   })
 })
 
-it('sums of several currencies mean nothing, so none is given', () => {
+it('returns no sum of several currencies', () => {
   expect(of({ cost: 1, currency: 'USD' }, { cost: 2, currency: 'CHF' })).toEqual({
     tokens: 0,
     cost: null,

@@ -70,7 +70,7 @@ function pathOf(state: InstanceState, lines: readonly Line[], compensates = fals
 }
 
 describe('the path of states', () => {
-  it('of one that never waited goes through the queue at the moment of its creation', () => {
+  it('of one that never waited passes the queue at the time of its creation', () => {
     const path = ['idle 1', 'queued 1', 'executing 1']
     expect(pathOf('running', [['instance.created', 1]])).toEqual(path)
     const lines: Line[] = [
@@ -92,7 +92,7 @@ describe('the path of states', () => {
   })
 
   it.each(['instance.cancelled', 'instance.failed'])(
-    'of one that ended with %s before it began executes in no time',
+    'of one that ended with %s before it began passes executing with no duration',
     (end) => {
       const idle: Line[] = [
         ['instance.created', 1],
@@ -114,7 +114,7 @@ describe('the path of states', () => {
   ]
   const before = ['idle 1', 'queued 1', 'executing 1', 'blocked 2']
 
-  it('of a blocked one continues with the input it got', () => {
+  it('of a blocked one continues with the input it received', () => {
     const lines: Line[] = [...blocked, ['gate.rejected', 5, { actor: 'ann' }], ['instance.resumed', 5]]
     expect(
       pathOf('failed', [...lines, ['instance.draining', 5, { reason: 'failure' }], ['instance.failed', 5]]),
@@ -123,7 +123,7 @@ describe('the path of states', () => {
     expect(pathOf('compensating', compensate)).toEqual([...before, 'executing 5', 'compensating 5'])
   })
 
-  it('of a blocked one whose time is over fails from there, or executes before it compensates', () => {
+  it('of a blocked one past its deadline fails from there, or executes before it compensates', () => {
     const late: Line[] = [...blocked, ['instance.resumed', 5], ['instance.draining', 5, { reason: 'deadline' }]]
     expect(pathOf('failed', [...late, ['instance.failed', 5]])).toEqual([...before, 'failed 5'])
     expect(pathOf('compensating', late, true)).toEqual([...before, 'executing 5', 'compensating 5'])
@@ -132,7 +132,7 @@ describe('the path of states', () => {
     expect(pathOf('failed', drained)).toEqual([...before, 'failed 5'])
   })
 
-  it('of one that is rolled back ends completed, or failed where the rollback did', () => {
+  it('of one that is rolled back ends in completed, or in failed if the rollback did', () => {
     const lines: Line[] = [
       ['instance.created', 1],
       ['instance.draining', 3, { reason: 'compensate' }],

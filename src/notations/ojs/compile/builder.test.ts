@@ -30,7 +30,7 @@ const batch = (jobs: Tree[], callbacks: Partial<BatchTree>): BatchTree => ({
   ...callbacks,
 })
 
-/** Every net of a workflow must be one that the core accepts. */
+/** Every net of a workflow must be valid. */
 function build(tree: Tree) {
   const built = buildWorkflow(tree)
   for (const net of [built.start.net, ...built.start.nets]) compileNet(net)
@@ -60,7 +60,7 @@ describe('a chain', () => {
     expect(shape).toEqual({ last: '2', of: null })
   })
 
-  it('carries the options of its steps, with the default retry where none is given', () => {
+  it('carries the options of its steps, with the default retry if none is given', () => {
     const options = { queue: 'q', priority: 5, delayMs: 10, timeoutMs: 99, limitKey: 'k', retry: { maxAttempts: 7 } }
     const [node] = build(job('a', 1, { ...options, meta: { tag: 'x' } })).start.net.nodes
     expect(node).toMatchObject({
@@ -72,7 +72,7 @@ describe('a chain', () => {
     expect(build(job('a')).start.net.nodes[0]?.retry).toEqual(DEFAULT_RETRY)
   })
 
-  it('has the same net as any other of its shape, however the arguments differ', () => {
+  it('has the same net as any other of its structure, whatever the arguments', () => {
     const one = build(chain(job('a', 1), job('b', 2))).start.net
     const other = build(chain(job('a', 'x'), job('b', [3]))).start.net
     expect(netHash(one)).toBe(netHash(other))
@@ -105,7 +105,7 @@ describe('a group', () => {
 })
 
 describe('a batch', () => {
-  it('routes failures and takes its verdict from its callbacks', () => {
+  it('handles failures by arcs and takes its verdict from its callbacks', () => {
     const tree = batch([job('a', 1)], { onComplete: job('done', 'x'), onFailure: job('sorry') })
     const { start } = build(tree)
     expect(start.net).toMatchObject({
@@ -138,7 +138,7 @@ describe('nested workflows', () => {
     expect(shape).toEqual({ last: '2', of: null })
   })
 
-  it('a chain inside a group is an item with its own start', () => {
+  it('a chain inside a group is an item with a separate start', () => {
     const { start, shape } = build(group(job('a'), chain(job('b', 1), job('c', 2))))
     const [inner] = start.nets
     expect(start.items.jobs?.[1]).toEqual({
@@ -169,7 +169,7 @@ describe('nested workflows', () => {
   })
 })
 
-describe('what a workflow brings in addition to its net', () => {
+describe('properties of a workflow in addition to its net', () => {
   it('times and envelopes of its jobs are stored outside the net, so that it is shared', () => {
     const timed = job('a', [1], { runAt: 5, expiresAt: 9, envelope: { tags: ['x'] } })
     const one = build(chain(timed, job('b'))).start
@@ -188,7 +188,7 @@ describe('what a workflow brings in addition to its net', () => {
     })
   })
 
-  it('the number of its jobs: those of nested workflows too, callbacks not', () => {
+  it('the number of its jobs, including nested workflows and excluding callbacks', () => {
     expect(build(chain(job('a'), job('b')))).toMatchObject({ jobs: 2, nested: false })
     const inner = batch([job('b'), chain(job('c'), job('d'))], { onComplete: job('e') })
     const built = build(chain(job('a'), inner, job('f')))
@@ -204,13 +204,13 @@ describe('what a workflow brings in addition to its net', () => {
     expect(JSON.stringify([built.start.net, built.start.nets])).not.toContain('k:')
   })
 
-  it('each net states what kind of workflow it is', () => {
+  it('each net records the kind of its workflow', () => {
     const { start } = build(chain(batch([group(job('a'))], { onFailure: job('b') })))
     expect([start.net, ...start.nets].map((net) => net.kind).sort()).toEqual(['batch', 'chain', 'group'])
   })
 })
 
-describe('what is refused, with its place', () => {
+describe('refused workflows, with the path of the mistake', () => {
   it.each([
     ['an empty chain', chain(), 'chain: a chain needs at least one step'],
     ['an empty group inside', chain(job('a'), group()), 'chain.steps[1]: needs at least one job'],

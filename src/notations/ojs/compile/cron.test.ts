@@ -72,7 +72,7 @@ describe('a cron job of the wire', () => {
     '@every 30m',
     '@every 1h30m',
     '@every 500ms',
-  ])('takes %s', (cron) => {
+  ])('accepts %s', (cron) => {
     expect(read({ name: 'x', cron, type: 'a' }).mistakes).toEqual([])
   })
 

@@ -31,7 +31,7 @@ describe('a job of the wire', () => {
     })
   })
 
-  it('may have its options next to its type, as the core envelope does', () => {
+  it('may have its options next to its type, as in the core envelope', () => {
     const { job } = read({ type: 'a', args: [], queue: 'mail', priority: 7, options: { priority: 9 } })
     expect(job.options).toMatchObject({ queue: 'mail', priority: 91 })
     expect(job.envelope).toEqual({})
@@ -77,7 +77,7 @@ describe('a job of the wire', () => {
     expect(needsClock({ type: 'a', options: { scheduled_at: '2031-01-01T00:00:00Z' } })).toBe(false)
   })
 
-  it('waits for activate when it is pending', () => {
+  it('waits for activate if it is pending', () => {
     expect(options({ pending: true, scheduled_at: '+PT2S' }).runAt).toBe(HELD_AT)
   })
 
@@ -140,14 +140,14 @@ describe('a job of the wire', () => {
     expect(read(body).mistakes).toEqual(paths)
   })
 
-  it('accepts hyphens in the segments of a type, a later UUIDv7 and a sane queue', () => {
+  it('accepts hyphens in the segments of a type, a later UUIDv7 and an unusual but valid queue', () => {
     const id = '019461a8-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
     expect(read({ id, type: 'retry.test.max-attempts', args: [], options: { queue: '0.mail-eu' } }).mistakes).toEqual(
       [],
     )
   })
 
-  it('limits its queue, or all that name its key', () => {
+  it('limits its queue, or all jobs that name its key', () => {
     expect(options({ queue: 'q', rate_limit: { max_per_second: 3 } })).toMatchObject({
       limitKey: null,
       limits: [{ key: 'queue:q', ratePer: 3, periodMs: 1000 }],
@@ -165,7 +165,7 @@ describe('a job of the wire', () => {
 })
 
 describe('a job as a run', () => {
-  it('keeps meta and envelope apart and gives both back', () => {
+  it('keeps meta and envelope apart and returns both', () => {
     const { job } = read({
       type: 'a',
       args: [],
@@ -189,14 +189,14 @@ describe('a job as a run', () => {
     expect(ours?.key).not.toBe(theirs?.key)
   })
 
-  it('shows a row of other hands as well as it can', () => {
+  it('shows a row written by another client as completely as it can', () => {
     expect(keptMeta('[1]')).toEqual({ meta: { value: [1] }, envelope: {}, initiator: null, graceMs: 0 })
     expect(keptMeta(null)).toEqual({ meta: {}, envelope: {}, initiator: null, graceMs: 0 })
   })
 })
 
 describe('a job as a part of a workflow', () => {
-  it('brings its policy along, for its row has none', () => {
+  it('carries its policy, since its row has none', () => {
     const { job } = read({ type: 'a', args: [1], options: { retry: { max_attempts: 2 }, scheduled_at: '+PT2S' } })
     expect(jobTree(job)).toMatchObject({
       kind: 'job',
@@ -211,7 +211,7 @@ describe('a job as a part of a workflow', () => {
     })
   })
 
-  it('needs no envelope when there is nothing to keep', () => {
+  it('needs no envelope if there is nothing to keep', () => {
     expect(jobTree(read({ type: 'a', args: [] }).job).options).toEqual({
       queue: 'default',
       priority: 100,

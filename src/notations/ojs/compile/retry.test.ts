@@ -23,11 +23,11 @@ describe('a retry policy of the wire', () => {
     ['base_delay_ms', { base_delay_ms: 2000, max_delay_ms: 60_000 }],
     ['camel case', { initialInterval: 'PT2S', maxInterval: 'PT1M' }],
     ['camel case milliseconds', { initialIntervalMs: 2000, maxIntervalMs: 60_000 }],
-  ])('knows intervals as %s', (_, body) => {
+  ])('accepts intervals as %s', (_, body) => {
     expect(read(body)).toEqual({ policy: { initialMs: 2000, maxMs: 60_000 }, mistakes: [] })
   })
 
-  it('knows every field under its camel case name too', () => {
+  it('accepts every field under its camel case name too', () => {
     const body = {
       maxAttempts: 2,
       backoffCoefficient: 3,
@@ -51,15 +51,15 @@ describe('a retry policy of the wire', () => {
     ['linear', 'linear'],
     ['exponential', 'exponential'],
     ['polynomial', 'polynomial'],
-  ])('calls the strategy %s', (name, backoff) => {
+  ])('maps the strategy %s', (name, backoff) => {
     expect(read({ backoff: name }).policy).toEqual({ backoff })
   })
 
-  it('takes 0 attempts as the one execution it means', () => {
+  it('treats 0 attempts as one execution', () => {
     expect(read({ max_attempts: 0 }).policy).toEqual({ maxAttempts: 1 })
   })
 
-  it('lets a long first interval raise the default cap', () => {
+  it('a long first interval raises the default cap', () => {
     expect(read({ initial_interval: 'PT10M' }).policy).toEqual({ initialMs: 600_000, maxMs: 600_000 })
   })
 
@@ -89,11 +89,11 @@ describe('a retry policy of the wire', () => {
     expect(notes.mistakes.every(isRetryMistake)).toBe(true)
   })
 
-  it('leaves extensions alone', () => {
+  it('keeps extensions', () => {
     expect(read({ max_attempts: 2, x_budget: 7 })).toEqual({ policy: { maxAttempts: 2 }, mistakes: [] })
   })
 
-  it('is shown whole and read back as it was', () => {
+  it('is shown completely and parsed back as it was', () => {
     const policy = retryOf(read({ max_attempts: 7, initial_interval: 'PT1.5S', backoff: 'none', jitter: false }).policy)
     expect(retryWire(policy)).toEqual({
       max_attempts: 7,
@@ -114,14 +114,14 @@ describe('a retry policy of a file', () => {
     expect(read(5, 'file')).toEqual({ policy: { maxAttempts: 5 }, mistakes: [] })
   })
 
-  it('takes durations by hand', () => {
+  it('accepts durations in common notations', () => {
     expect(read({ initial_interval: '2s', max_interval: 60_000 }, 'file').policy).toEqual({
       initialMs: 2000,
       maxMs: 60_000,
     })
   })
 
-  it('knows no other keys', () => {
+  it('refuses other keys', () => {
     expect(read({ max_atempts: 2 }, 'file').mistakes).toEqual([
       "options.retry.max_atempts: a retry policy has no key 'max_atempts'",
     ])

@@ -19,39 +19,39 @@ function read(policy: unknown, job: Partial<UniqueOf> = {}): { unique: UniqueAsk
 const keyOf = (policy: unknown, job: Partial<UniqueOf> = {}): string => read(policy, job).unique?.key ?? ''
 
 describe('a unique policy', () => {
-  it('is SHA-256 of the canonical JSON of what it names', () => {
+  it('is the SHA-256 of the canonical JSON of the named parts', () => {
     const text = '{"args":{"user_id":42},"queue":"mail","type":"email.send"}'
     const hash = createHash('sha256').update(text).digest('hex')
     expect(keyOf({ keys: ['type', 'queue', 'args'], args_keys: ['user_id'] })).toBe(hash)
   })
 
-  it('always counts the type, and nothing else by default', () => {
+  it('always includes the type, and nothing else by default', () => {
     expect(keyOf({})).toBe(keyOf({ keys: ['type'] }))
     expect(keyOf({}, { type: 'sms.send' })).not.toBe(keyOf({}))
     expect(keyOf({}, { queue: 'other', args: [] })).toBe(keyOf({}))
   })
 
-  it('does not mind the order of keys, nor how a letter is composed', () => {
+  it('ignores the order of keys and the Unicode normalisation of letters', () => {
     const one = { args: [{ a: 'caf\u00e9', b: 2 }] }
     const other = { args: [{ b: 2, a: 'cafe\u0301' }] }
     expect(keyOf({ keys: ['args'] }, one)).toBe(keyOf({ keys: ['args'] }, other))
   })
 
-  it('minds the order of arguments', () => {
+  it('respects the order of arguments', () => {
     expect(keyOf({ keys: ['args'] }, { args: [1, 2] })).not.toBe(keyOf({ keys: ['args'] }, { args: [2, 1] }))
   })
 
-  it('finds args_keys in the first object that has them, or by place', () => {
+  it('finds args_keys in the first object that has them, or by index', () => {
     const by = { keys: ['args'], args_keys: ['user_id', '1'] }
     expect(keyOf(by)).toBe(keyOf(by, { args: [{ user_id: 42, template: 'other' }, 'second'] }))
     expect(keyOf(by)).not.toBe(keyOf(by, { args: [{ user_id: 42 }, 'third'] }))
   })
 
-  it('knows the official client’s name for keys', () => {
+  it('accepts the official client’s name for keys', () => {
     expect(keyOf({ key: ['args'] })).toBe(keyOf({ keys: ['args'] }))
   })
 
-  it('lives as long as the job does, and rejects, by default', () => {
+  it('lasts as long as the job, and rejects, by default', () => {
     expect(read({}).unique).toMatchObject({
       periodMs: null,
       states: ['available', 'active', 'scheduled', 'retryable', 'pending'],

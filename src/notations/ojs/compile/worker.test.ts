@@ -15,7 +15,7 @@ const run = (meta: object | null, status: RunRow['status'] = 'leased'): RunRow =
   ({ meta: meta === null ? null : JSON.stringify(meta), status }) as RunRow
 
 describe('fetch', () => {
-  it('asks for one job, at once, by default', () => {
+  it('asks for one job, without waiting, by default', () => {
     const { asked, mistakes } = read({ queues: ['a', 'b'] }, readFetch)
     expect(mistakes).toEqual([])
     expect(asked).toMatchObject({
@@ -28,7 +28,7 @@ describe('fetch', () => {
     })
   })
 
-  it('holds a job as long as the worker asks, else as its enqueuer asked, else half an hour', () => {
+  it('holds a job as long as the worker requests, else as its producer requested, else half an hour', () => {
     const patient = run({ petrel: { ojs: { visibilityTimeoutMs: 3000 } } })
     const own = read({ queues: ['a'], visibility_timeout_ms: 500 }, readFetch).asked
     const none = read({ queues: ['a'] }, readFetch).asked
@@ -77,7 +77,7 @@ describe('ack', () => {
 describe('nack', () => {
   const outcome = (body: object) => read({ job_id: ID, ...body }, readNack).asked.outcome
 
-  it('knows the type of an error by any of the names in use', () => {
+  it('accepts the type of an error under any of its common names', () => {
     const types = [
       { code: 'handler_error', type: 'Auth.Expired' },
       { code: 'handler_error', details: { error_class: 'Auth.Expired' } },
@@ -100,7 +100,7 @@ describe('nack', () => {
     expect(outcome({ error: { code, message: 'm' } })).toMatchObject({ how })
   })
 
-  it('gives a job back, with a reason or without', () => {
+  it('returns a job, with a reason or without', () => {
     expect(outcome({ requeue: true })).toEqual({ kind: 'requeue' })
     expect(outcome({ requeue: true, error: { code: 'cancelled', message: 'm', retryable: false } })).toEqual({
       kind: 'requeue',
@@ -123,7 +123,7 @@ describe('nack', () => {
 })
 
 describe('heartbeat', () => {
-  it('lists jobs in either form', () => {
+  it('accepts lists of jobs in either form', () => {
     expect(read({ worker_id: 'w', active_jobs: [ID] }, readBeat).asked.runIds).toEqual([ID])
     expect(read({ worker_id: 'w', active_jobs: 1, active_job_ids: [ID] }, readBeat).asked.runIds).toEqual([ID])
     expect(read({ worker_id: 'w', active_jobs: 3 }, readBeat).asked.runIds).toEqual([])
@@ -135,11 +135,11 @@ describe('heartbeat', () => {
     ['quiet', 'quiet'],
     ['drain', 'quiet'],
     ['terminate', 'terminate'],
-  ])('takes the state %s for %s', (state, word) => {
+  ])('accepts the state %s for %s', (state, word) => {
     expect(read({ worker_id: 'w', state }, readBeat).asked.state).toBe(word)
   })
 
-  it('may come as seldom as the leases it asks for are long', () => {
+  it('may come as rarely as the requested leases are long', () => {
     expect(read({ worker_id: 'w' }, readBeat).asked).toMatchObject({ leaseMs: null, ttlMs: 30_000 })
     expect(read({ worker_id: 'w', visibility_timeout_ms: 90_000 }, readBeat).asked).toMatchObject({
       leaseMs: 90_000,
@@ -147,7 +147,7 @@ describe('heartbeat', () => {
     })
   })
 
-  it('needs a name', () => {
+  it('requires a name', () => {
     expect(read({ active_jobs: [] }, readBeat).mistakes).toEqual(['worker_id'])
   })
 })

@@ -41,7 +41,7 @@ describe('readMoment', () => {
     return { moment: readMoment(new Part(notes, value, ['at']), 'at', NOW), mistakes: notes.mistakes.length }
   }
 
-  it('takes none for none', () => {
+  it('returns none for none', () => {
     expect([read(undefined), read(null)]).toEqual([
       { moment: null, mistakes: 0 },
       { moment: null, mistakes: 0 },

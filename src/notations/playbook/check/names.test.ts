@@ -11,7 +11,7 @@ workload: { items: [1], url: x }
 /** The steps begin in line 6. */
 const flow = (steps: string, more = ''): string => `${HEAD}workflow:\n${steps.replace(/^(?=.)/gm, '  ')}\n${more}`
 
-/** `line:column path: message (hint)` of every warning, and of every mistake after a `!`. */
+/** Every warning as `line:column path: message (hint)`, and every mistake after a `!`. */
 async function told(text: string): Promise<readonly string[]> {
   try {
     const { warnings = [] } = await readInPlace('flow.yaml', text)
@@ -25,7 +25,7 @@ async function told(text: string): Promise<readonly string[]> {
 const shell = (cmd: string, more = ''): string => `- step: a\n  tool:\n    kind: shell\n    cmd: "${cmd}"\n${more}`
 type Cases = readonly (readonly [string, string, readonly string[]])[]
 
-describe('templates that do not parse are refused with their place', () => {
+describe('templates that do not parse are refused with their position', () => {
   const cases: Cases = [
     [
       'a field',
@@ -114,7 +114,7 @@ describe('templates that do not parse are refused with their place', () => {
   })
 })
 
-describe('names that can be nothing are warned of', () => {
+describe('names that can never have a value get a warning', () => {
   const cases: Cases = [
     [
       'a slip in the name of a step',
@@ -164,7 +164,7 @@ describe('names that can be nothing are warned of', () => {
     expect(await told(flow(steps))).toEqual(expected)
   })
 
-  it('existing names are accepted: steps, tasks, workload, context, items, args, what the worker knows', async () => {
+  it('existing names are accepted: steps, tasks, workload, context, items, args, names of the worker', async () => {
     const steps = `- step: first
   input: { given: "{{ items }}" }
   tool:
@@ -262,11 +262,11 @@ describe('the keychain', () => {
     expect(await told(flow(steps, KEYCHAIN))).toEqual(expected)
   })
 
-  it('an unreadable entry that no step reads does no harm', async () => {
+  it('an unreadable entry that no step reads causes no mistake', async () => {
     expect(await told(flow('- { step: a, tool: { kind: noop } }', KEYCHAIN))).toEqual([])
   })
 
-  it('that is not declared at all is reported', async () => {
+  it('an undeclared entry is reported', async () => {
     expect(await told(flow(shell('{{ keychain.api }}')))).toEqual([
       "! 9:12 workflow[0].tool.cmd: the keychain has no entry 'api' (declare it: keychain: [{ name, kind: env, ref }])",
     ])

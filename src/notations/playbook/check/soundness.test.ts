@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { flow, read } from '../../../../test/playbook/told.ts'
 import { readInPlace } from '../../read.ts'
 
-/** `line:column rule: message (hint)` of every finding. */
+/** Every finding as `line:column rule: message (hint)`. */
 async function findings(steps: string, more = ''): Promise<readonly string[]> {
   const { warnings = [] } = await read(flow(steps, more))
   return warnings.map((w) => `${w.line}:${w.column} ${w.rule}: ${w.message} (${w.hint})`)
@@ -98,7 +98,7 @@ describe('what can never happen is reported, with its line', () => {
   })
 })
 
-describe('what may happen is not: any guard may hold, and may not', () => {
+describe('what may happen is not reported: any guard may be true or false', () => {
   it.each<readonly [string, string]>([
     ['a loop with a guard', `- { step: a, ${NOOP}, next: { arcs: [{ step: a, ${WHEN} }] } }`],
     [

@@ -5,7 +5,7 @@ import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
-/** Files by path, looked for as they are named. */
+/** Files by path, resolved as they are named. */
 class Folder {
   readonly files: Readonly<Record<string, string>>
   readonly asked: string[] = []
@@ -26,7 +26,7 @@ class Folder {
     })
   }
 
-  /** `file:line:column message (hint)`; a problem without a file is of the one that was read. */
+  /** `file:line:column message (hint)`; a problem without a file belongs to the file being read. */
   problems(path: string): Promise<readonly string[]> {
     return this.read(path).then(
       () => [],
@@ -57,7 +57,7 @@ async function node(folder: Folder, path = 'main.yaml'): Promise<Node> {
 }
 
 describe('a step that is a playbook', () => {
-  it('with return_step waits for it and has its results', async () => {
+  it('with return_step the step waits for it and has its results', async () => {
     const folder = new Folder({
       'main.yaml': book(
         'main',
@@ -86,7 +86,7 @@ describe('a step that is a playbook', () => {
     expect([retry, onFailure]).toEqual([null, 'route'])
   })
 
-  it('is given the input of the step under that of the tool; what the task sets, the step sets', async () => {
+  it('receives the input of the step merged below that of the tool; its sets of the task become sets of the step', async () => {
     const steps = `- step: call
   input: { a: 1, b: 1 }
   tool: { kind: playbook, path: child, args: { b: "{{ ctx.b }}" }, set: { ctx.x: "{{ output.n }}" } }
@@ -117,7 +117,7 @@ describe('a step that is a playbook', () => {
     ['its own', 'path: child, timeout: 90', '', 90_000],
     ['that of the step', 'path: child, timeout: 90', '  spec: { timeout: 5 }\n', 5000],
     ['that of the task', 'path: child, spec: { timeout: 7 }', '', 7000],
-  ])('has the shortest clock: %s', async (_, fields, more, timeoutMs) => {
+  ])('has the shortest timeout: %s', async (_, fields, more, timeoutMs) => {
     const folder = new Folder({ 'main.yaml': book('main', call(fields, more)), 'child.yaml': CHILD })
     expect((await folder.read('main.yaml')).start.nets?.map((n) => n.timeoutMs)).toEqual([timeoutMs])
   })
@@ -132,7 +132,7 @@ describe('a step that is a playbook', () => {
     expect((await folder.read('main.yaml')).start.nets?.map((n) => n.name)).toEqual(['child'])
   })
 
-  it('may be named by the workload of the file; the workload at the start changes nothing', async () => {
+  it('can be named by the workload of the file; the workload at the start changes nothing', async () => {
     const text = book('main', call('path: "{{ worker_path }}"'), 'workload: { worker_path: sub/child }\n')
     const folder = new Folder({ 'main.yaml': text, 'sub/child.yaml': CHILD })
     expect(await folder.warnings('main.yaml')).toEqual([
@@ -150,7 +150,7 @@ describe('a step that is a playbook', () => {
     expect(start.literals).toEqual({ call: { start: { meta: { version: '2' } } } })
   })
 
-  it('reports the warnings and the mistakes of its file as that file’s', async () => {
+  it('reports the warnings and the mistakes of its file with that file’s name', async () => {
     const folder = new Folder({
       'main.yaml': book('main', call('path: child')),
       'child.yaml': book('child', '- { step: a, next: b }\n- { step: b, tool: { kind: noop } }'),
@@ -228,7 +228,7 @@ describe('mistakes between playbooks', () => {
     ])
   })
 
-  it('ten levels are the most', async () => {
+  it('ten levels are the maximum', async () => {
     const files: Record<string, string> = { 'p11.yaml': book('p11', '- { step: a, tool: { kind: noop } }') }
     for (let i = 1; i <= 10; i++) files[`p${i}.yaml`] = book(`p${i}`, call(`path: p${i + 1}`))
     const folder = new Folder(files)
@@ -238,10 +238,10 @@ describe('mistakes between playbooks', () => {
     ])
   })
 
-  it('ten levels are the most, also where one was read before', async () => {
+  it('ten levels are the maximum, also if one was read before', async () => {
     const files: Record<string, string> = { 'p10.yaml': book('p10', '- { step: a, tool: { kind: noop } }') }
     for (let i = 2; i <= 9; i++) files[`p${i}.yaml`] = book(`p${i}`, call(`path: p${i + 1}`))
-    // p2 is nine levels: read first where it fits, then named one level deeper.
+    // p2 has nine levels: read first where it fits, then named one level deeper.
     files['between.yaml'] = book('between', call('path: p2'))
     files['main.yaml'] = book('main', `${call('path: p2')}\n- { step: again, tool: { kind: playbook, path: between } }`)
     expect(await new Folder(files).problems('main.yaml')).toEqual([
@@ -249,7 +249,7 @@ describe('mistakes between playbooks', () => {
     ])
   })
 
-  it('a loop over one, or a final one, is waited for: without return_step this is reported', async () => {
+  it('a loop over one, or a final one, is waited for: the missing return_step is reported', async () => {
     const loop = call('path: child', '  loop: { in: [1], iterator: x }\n')
     const folder = new Folder({ 'main.yaml': book('main', loop), 'child.yaml': CHILD })
     expect(await folder.warnings('main.yaml')).toEqual([
@@ -266,7 +266,7 @@ describe('mistakes between playbooks', () => {
     expect((await final.read('main.yaml')).start.net.nodes[1]?.work).toMatchObject({ kind: 'child', mode: 'attached' })
   })
 
-  it('what one sets in a loop is not written for each item, which is reported', async () => {
+  it('its sets in a loop are not applied for each item, which is reported', async () => {
     const set = 'path: child, return_step: a, set: { ctx.sum: "{{ output.a }}" }'
     const child = book('child', '- { step: a, tool: { kind: noop } }')
     const looped = call(set, '  loop: { in: [1], iterator: x }\n')
@@ -278,7 +278,7 @@ describe('mistakes between playbooks', () => {
     expect(await plain.warnings('main.yaml')).toEqual([])
   })
 
-  it('fields a playbook does not have', async () => {
+  it('fields that a playbook does not have', async () => {
     const folder = new Folder({
       'main.yaml': book('main', call('path: child, retrn_step: done, cmd: ls')),
       'child.yaml': CHILD,

@@ -15,7 +15,7 @@ const read = (steps: string, more = ''): Promise<Definition> => readInPlace('flo
 
 async function net(steps: string, more = ''): Promise<Net> {
   const { start } = await read(steps, more)
-  // What is compiled satisfies the net, templates and all.
+  // The compiled net is valid, including templates.
   compileNet(start.net, newEvaluator(playbookVocabulary))
   return start.net
 }
@@ -27,7 +27,7 @@ async function node(key: string, steps: string, more = ''): Promise<Node> {
 const WORK = 'tool: { kind: shell, cmd: ls }'
 
 describe('the net of a playbook', () => {
-  it('by default', async () => {
+  it('has defaults', async () => {
     const { nodes, ...rest } = await net(`- { step: b, ${WORK} }`)
     expect(rest).toEqual({
       version: 1,
@@ -108,7 +108,7 @@ describe('the net of a playbook', () => {
     })
   })
 
-  it('carries the metadata', async () => {
+  it('keeps the metadata', async () => {
     const head =
       'apiVersion: noetl.io/v10\nkind: Playbook\nmetadata: { name: tests/my flow, version: 2.1, path: a/b, description: d, tags: [t] }\n'
     const definition = await readInPlace('flow.yaml', `${head}workflow: [{ step: a, ${WORK} }]\n`)
@@ -116,7 +116,7 @@ describe('the net of a playbook', () => {
     expect(definition.start.meta).toEqual({ version: '2.1', path: 'a/b', description: 'd', tags: ['t'] })
   })
 
-  it('begins with the first step, whatever it is called; start and end mean nothing', async () => {
+  it('begins with the first step, whatever its name; start and end have no meaning', async () => {
     const { entry, nodes, finals } = await net(
       `- { step: end, ${WORK}, next: { arcs: [{ step: start }] } }\n- { step: start, ${WORK} }`,
     )
@@ -146,7 +146,7 @@ describe('a step', () => {
     expect((await node('a', steps)).next.arcs.map((a) => a.when)).toEqual(['false', null])
   })
 
-  it('admits by its rules, holds or discards what it denies', async () => {
+  it('admits by its rules, and holds or discards denied tokens', async () => {
     const admit = (more: string): string =>
       `- { step: a, spec: { policy: { admit: { ${more} rules: [{ when: "{{ ctx.ok }}", then: { allow: true } }, { else: { then: { allow: false } } }] } } }, ${WORK} }`
     const rules = [
@@ -168,11 +168,11 @@ describe('a step', () => {
   it.each([
     ['timeout', 'timeout: 5'],
     ['lifecycle', 'policy: { lifecycle: { timeout_s: 5 } }'],
-  ])('has one clock: %s', async (_, spec) => {
+  ])('has one timeout: %s', async (_, spec) => {
     expect((await node('a', `- { step: a, spec: { ${spec} }, ${WORK} }`)).timeout).toEqual({ ms: 5000, per: 'node' })
   })
 
-  it('that comes last routes nowhere, and arcs to it lead to the end', async () => {
+  it('that comes last has no arcs, and arcs to it lead to the end', async () => {
     const steps = `- { step: a, ${WORK}, next: { arcs: [{ step: z, when: "{{ ctx.x }}", set: { ctx.n: 1 } }, { step: b }] } }
 - { step: b, ${WORK}, next: { arcs: [{ step: z }] } }
 - { step: z, spec: { policy: { admit: { rules: [{ else: { then: { allow: false } } }] } } }, ${WORK}, next: { arcs: [{ step: a }] } }`
@@ -188,7 +188,7 @@ describe('a step', () => {
   })
 })
 
-describe('what a run is given', () => {
+describe('the program of a run', () => {
   const given = async (tool: string, more = ''): Promise<Json> => {
     const steps = `- { step: fetch, ${WORK}, next: { arcs: [{ step: a }] } }\n- step: a\n${more}  tool: ${tool}`
     const { work } = await node('a', steps, 'workload: { url: x, all: y }\n')
@@ -282,7 +282,7 @@ describe('what a run is given', () => {
     expect(await given(tool, more)).toEqual(expected)
   })
 
-  it('in a loop, the item, its place and their number', async () => {
+  it('in a loop, the item, its index and their number', async () => {
     const steps =
       '- step: a\n  loop: { in: "{{ workload.all }}", iterator: row }\n  tool: { kind: shell, cmd: "{{ row }}" }'
     const { body } = (await node('a', steps)).work as EachWork
@@ -293,7 +293,7 @@ describe('what a run is given', () => {
     })
   })
 
-  it('of the keychain, the entries its tasks name; a bare name as auth is one', async () => {
+  it('of the keychain, the entries its tasks name; a plain name as auth is one', async () => {
     const keychain = `keychain:
   - { name: api, kind: env, ref: API_TOKEN }
   - { name: db, kind: env, map: { password: DB_PASSWORD } }
@@ -317,7 +317,7 @@ describe('what a run is given', () => {
 })
 
 describe('a large playbook', () => {
-  /** Forks everywhere, every tenth step joins, and every join can be passed by. */
+  /** Forks everywhere, every tenth step joins, and every join can be bypassed. */
   const large = (steps: number): string => {
     const list = Array.from({ length: steps }, (_, i) => {
       const arcs = [i + 1, i + 2]
@@ -334,7 +334,7 @@ describe('a large playbook', () => {
     return flow(list.join('\n'), 'workload: { n: 1 }\n')
   }
 
-  /** What it costs this process, whatever else the machine does meanwhile. */
+  /** The processor time of this process, whatever else runs on the machine. */
   const cost = async (steps: number): Promise<number> => {
     const before = process.cpuUsage()
     const { start } = await readInPlace('large.yaml', large(steps))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { flow, mistakes, warnings } from '../../../../test/playbook/told.ts'
 
-describe('shapes that are understood, each with a warning that a strict reader takes for a mistake', () => {
+describe('forms that are accepted with a warning, which a strict reader treats as a mistake', () => {
   it.each<readonly [string, string, readonly string[]]>([
     [
       'a task without a name in a list',

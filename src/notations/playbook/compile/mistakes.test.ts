@@ -192,7 +192,7 @@ describe('mistakes in executor and keychain', () => {
   })
 })
 
-describe('fields of other versions are refused, with what to write instead', () => {
+describe('fields of other versions are refused, with their replacement', () => {
   const cases: Cases = [
     [
       'when',

@@ -48,7 +48,7 @@ describe('both spellings', () => {
     expect([one.warnings, other.warnings]).toEqual([[], []])
   })
 
-  it('give this program', async () => {
+  it('compile to this program', async () => {
     expect(await program(flow(classic), 'fetch')).toEqual({
       step: 'fetch',
       iterator: null,
@@ -133,7 +133,7 @@ describe('tasks', () => {
     expect(await labels(tool)).toEqual(expected)
   })
 
-  it('take fields, input and timeout out of spec; the policy stays the task’s', async () => {
+  it('accept fields, input and timeout in spec; the policy stays the task’s', async () => {
     const tool =
       '{ kind: http, spec: { url: "http://x/", method: POST, input: { a: 1 }, timeout: { connect: 2, read: 3 }, policy: { on_unmatched: continue } } }'
     const [task] = (await program(flow(`- step: a\n  tool: ${tool}`), 'a')).tasks
@@ -180,7 +180,7 @@ describe('the workbook', () => {
     expect((await read(text)).warnings?.map((w) => w.line)).toEqual(lines)
   })
 
-  it('is named by task, where the name is the label; rules and set of the step win', async () => {
+  it('is named by task, where the name is the label; rules and set of the step override it', async () => {
     const steps = `- step: a
   tool:
     - { name: first, kind: workbook, task: score, set: { ctx.n: "{{ output }}" } }
@@ -213,11 +213,11 @@ describe('steps without work', () => {
     ['a set', 'set: { ctx.n: 1 }'],
     ['an input', 'input: { n: 1 }'],
     ['a result', 'result: 1'],
-  ])('are runs where the noop has %s', async (_, field) => {
+  ])('are runs if the noop has %s', async (_, field) => {
     expect((await node(flow(`- { step: a, tool: { kind: noop, ${field} } }`), 'a')).work.kind).toBe('run')
   })
 
-  it('are runs in a ring of such steps, which would spin in the engine', async () => {
+  it('are runs in a cycle of such steps, which would spin in the engine', async () => {
     const text = flow(`- step: count
   set: { ctx.n: "{{ (ctx.n | default(0)) + 1 }}" }
   next: { arcs: [{ step: check }] }
@@ -259,7 +259,7 @@ describe('loops', () => {
     expect(await each(loop)).toMatchObject({ items: '{{ workload.list }}', as: 'x', collect: 'list', maxInFlight })
   })
 
-  it('go over a list of the file, whose texts may be templates', async () => {
+  it('accept a list in the file, whose texts may be templates', async () => {
     const { items } = await each(
       `{ in: [1, "it's", "{{ workload.n + 1 }}", null, true, { a: ["\\"q\\"\\n"] }], iterator: x }`,
     )

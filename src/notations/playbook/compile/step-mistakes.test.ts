@@ -147,7 +147,7 @@ describe('names, arcs, jumps and kinds', () => {
     expect(await mistakes(flow(steps))).toEqual(expected)
   })
 
-  it('a kind that workers bring is declared, or given to the reader', async () => {
+  it('a custom kind is declared, or given to the reader', async () => {
     const steps = '- { step: a, tool: { kind: telegraph, to: x } }'
     expect(await mistakes(flow(steps, 'executor: { requires: { tools: [telegraph] } }\n'))).toEqual([])
     const check = () => [{ path: ['to'], message: 'nobody there', hint: 'somebody' }]

@@ -1,4 +1,4 @@
-/** Lines of the history as events of the log: one line is one, several or none. */
+/** Lines of the history as events of the log: one line is one event, several or none. */
 import { describe, expect, it } from 'vitest'
 import { net, node, run } from '../../../../test/engine/drive.ts'
 import { anInstance, T0 } from '../../../../test/store/rows.ts'
@@ -36,7 +36,7 @@ const ofRun = (type: string, data: Json = null) => line(type, { runId: 'r1', nod
 const types = (events: readonly ExecutionEvent[]) => events.map(({ event_type }) => event_type)
 
 describe('an execution', () => {
-  it('that began at once has request and start with its creation', () => {
+  it('that began at once has request and start at the time of its creation', () => {
     const events = unfold(logWith({ state: 'running', fires: 1 }), line('instance.created', { actor: 'ann' }))
     expect(types(events)).toEqual(['playbook.execution.requested', 'playbook.started', 'workflow.started'])
     expect(events.map(({ event_id }) => event_id)).toEqual(['7.1', '7.2', '7.3'])
@@ -57,7 +57,7 @@ describe('an execution', () => {
     ['in the queue', { state: 'queued', fires: 0, live: 0, open: 0, queuedAt: T0 }],
     ['was queued, and has begun since', { state: 'running', fires: 2, queuedAt: T0 }],
     ['cancelled before it began', { state: 'cancelled', fires: 0, live: 0, open: 0 }],
-  ] as const)('that is %s has only been requested by then', (_, row) => {
+  ] as const)('that is %s has only been requested so far', (_, row) => {
     expect(types(unfold(logWith(row), line('instance.created')))).toEqual(['playbook.execution.requested'])
   })
 
@@ -108,7 +108,7 @@ describe('a step', () => {
     expect(done).toMatchObject({ event_id: '7.6', source: 'server', entity_type: 'step', entity_id: 'a', attempt: 1 })
   })
 
-  it('whose task was tried again has every attempt, and the rule that decided', () => {
+  it('whose task was retried has every attempt, and the rule that decided', () => {
     const error = { kind: 'server_error', code: '503', message: 'busy', retryable: true }
     const one = { task: 'get', kind: 'http', visit: 1, at: T0, ms: 1, status: 'error', error }
     const notes = [
@@ -152,7 +152,7 @@ describe('a step', () => {
     expect(types(after)).toEqual(['step.done'])
   })
 
-  it('whose worker was lost is tried again: the second start is the second attempt', () => {
+  it('whose worker was lost is retried: the second start is the second attempt', () => {
     const started_at = new Date(T0).toISOString()
     const error = { code: 'worker_lost', message: 'gone' }
     const lost = unfold(logWith({}, { attempt: 1 }), ofRun('retried', { attempt: 1, started_at, error }))
@@ -203,7 +203,7 @@ describe('a step', () => {
     expect(events).toMatchObject([{ event_type: 'step.failed', status: 'skipped', payload: { cancelled: true } }])
   })
 
-  it('that leaves no run has its start and its end with its firing and its routing', () => {
+  it('without a run has its start and its end with its firing and its routing', () => {
     const of = (type: string, data: Json) => unfold(logWith(), line(type, { node: 'route', data }))
     expect(types(of('node.fired', { fire: 4, kind: 'pass' }))).toEqual(['step.scheduled', 'step.started'])
     const routed = of('node.routed', {
@@ -221,7 +221,7 @@ describe('a step', () => {
     })
   })
 
-  it('without arcs has nothing to route; with arcs of which none matched it reports that', () => {
+  it('without arcs has nothing to route; if none of its arcs matched it reports that', () => {
     const of = (data: Json) => unfold(logWith(), line('node.routed', { node: 'a', data }))
     expect(of({ fire: 3, status: 'succeeded', mode: 'first', arcs: 0, taken: [], to: [] })).toEqual([])
     expect(of({ fire: 3, status: 'succeeded', mode: 'first', arcs: 2, taken: [], to: [] })).toMatchObject([

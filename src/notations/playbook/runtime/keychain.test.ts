@@ -54,7 +54,7 @@ describe('environment', () => {
     expect(opened.secrets).toEqual(['t0ken', 'ann', 'open-sesame'])
   })
 
-  it('missing: names entry and variable, as kind auth', async () => {
+  it('a missing one: names entry and variable, as kind auth', async () => {
     for (const env of [{}, { PGPASSWORD: '' }]) {
       const { error } = await refused([entry({ map: { password: 'PGPASSWORD' } })], env)
       expect(error).toEqual({
@@ -89,7 +89,7 @@ describe('files', () => {
     expect(opened.secrets).toEqual(expect.arrayContaining(['open-sesame', '54321', '000111', 'abc-def', 'just-text']))
   })
 
-  it('missing, torn, outside the folder: reported without the content', async () => {
+  it('missing, truncated, outside the directory: reported without the content', async () => {
     expect((await refused([entry({ kind: 'file', ref: 'none.json' })])).error).toMatchObject({
       code: 'KEYCHAIN_MISSING',
       message: expect.stringContaining('ENOENT'),
@@ -114,12 +114,12 @@ describe('files', () => {
   })
 })
 
-describe('what the operator allows', () => {
+describe('allowed sources', () => {
   const variables = { APP_TOKEN: 'app', ACME_TOKEN: 'acme', GLOBEX_TOKEN: 'globex', HOME: '/root' }
   const read = (ref: string, sources: SecretSources, tenant: string | null = null) =>
     openKeychain([entry({ ref })], new Secrets({ variables, ...sources }), tenant)
 
-  it('no variable and no file unless something is allowed, and the message names the option', async () => {
+  it('no variable and no file unless allowed, and the message names the option', async () => {
     const { error } = await refusal(read('HOME', {}))
     expect(error).toEqual({
       kind: 'auth',
@@ -135,7 +135,7 @@ describe('what the operator allows', () => {
     })
   })
 
-  it('variables by name and by pattern, the whole name', async () => {
+  it('variables by name and by pattern, matching the whole name', async () => {
     const sources = { env: ['APP_*', 'ACME_TOKEN'] }
     expect((await read('APP_TOKEN', sources)).entries).toEqual({ db: 'app' })
     expect((await read('ACME_TOKEN', sources)).entries).toEqual({ db: 'acme' })
@@ -145,7 +145,7 @@ describe('what the operator allows', () => {
     expect(() => new Secrets({ env: [':A'] })).toThrow('names no environment variable')
   })
 
-  it('by the environment of the worker where no option is given', async () => {
+  it('by the environment of the worker if no option is given', async () => {
     Object.assign(process.env, { PETREL_SECRETS_ENV: 'APP_*, acme:ACME_*', PETREL_SECRETS_DIR: join(folder, 'in') })
     try {
       expect((await read('APP_TOKEN', {})).entries).toEqual({ db: 'app' })
@@ -204,7 +204,7 @@ describe('what the operator allows', () => {
     expect((await file('token')).entries).toEqual({ db: 'mounted' })
     for (const ref of ['out', 'etc/hostname', 'up/outside.json'])
       expect((await refusal(file(ref))).error.code).toBe('KEYCHAIN_FORBIDDEN')
-    // A directory is no file, a pipe is not waited for.
+    // A directory is not a file, and a pipe is not waited for.
     expect((await refusal(file('..data'))).error.code).toBe('KEYCHAIN_INVALID')
   })
 

@@ -4,7 +4,7 @@ import type { Outcome } from './outcome.ts'
 import type { Rule, Task } from './program.ts'
 import { freshState, type State } from './state.ts'
 
-/** Conditions are `ok`, `error`, or a number: the attempt. Sets are written as they stand. */
+/** Conditions are `ok`, `error`, or a number: the attempt. Sets are literal values. */
 const judge: Judge = {
   holds: (rule, state, outcome) => {
     const { when } = machineTasks[state.at]!.rules[rule]!
@@ -61,7 +61,7 @@ const bad: Outcome = {
   meta,
 }
 
-/** Feeds outcomes until it ends; what was tried, as `label#attempt`, and every rest. */
+/** Feeds outcomes until it ends; returns the attempts, as `label#attempt`, and every rest. */
 function play(
   m: Machine,
   outcomes: readonly Outcome[],
@@ -85,7 +85,7 @@ function play(
 }
 
 describe('without rules', () => {
-  it('ok continues, the end is done with the last result', () => {
+  it('ok continues, and the end is done with the last result', () => {
     expect(play(machine(task('a'), task('b')), [ok(1), ok(2)])).toMatchObject({
       log: ['a#1', 'b#1'],
       end: { kind: 'done', result: 2 },
@@ -100,13 +100,13 @@ describe('without rules', () => {
     })
   })
 
-  it('on_unmatched speaks of rules that do not match, not of none', () => {
+  it('on_unmatched applies if rules do not match, not if there are none', () => {
     expect(play(machine(task('a', [], { onUnmatched: 'continue' })), [bad]).end.kind).toBe('failed')
   })
 })
 
 describe('rules', () => {
-  it('the first that holds decides', () => {
+  it('the first one that matches decides', () => {
     const m = machine(
       task('a', [{ when: 'error', do: 'fail' }, { when: 'ok', do: 'break' }, { do: 'fail' }]),
       task('b'),
@@ -114,7 +114,7 @@ describe('rules', () => {
     expect(play(m, [ok(1)])).toMatchObject({ log: ['a#1'], end: { kind: 'done', result: 1 } })
   })
 
-  it('none holds: an ok continues, an error fails, or continues by on_unmatched', () => {
+  it('none matches: an ok continues, an error fails, or continues by on_unmatched', () => {
     const rules = [{ when: '9', do: 'break' as const }]
     expect(play(machine(task('a', rules)), [ok(1)]).end).toEqual({ kind: 'done', result: 1 })
     expect(play(machine(task('a', rules)), [bad]).end.kind).toBe('failed')
@@ -136,7 +136,7 @@ describe('rules', () => {
     expect(move(m, begun, { kind: 'ended', outcome: ok() }).verdict).toEqual({ rule: 1, do: 'jump', to: 'a' })
   })
 
-  it('one that cannot be evaluated fails, even if a later one would hold', () => {
+  it('one that cannot be evaluated fails, even if a later one would match', () => {
     const m = machine(task('a', [{ when: 'bad', line: 12 }, { do: 'continue' }], { line: 10 }))
     expect(play(m, [ok()]).end).toMatchObject({
       kind: 'failed',
@@ -162,14 +162,14 @@ describe('rules', () => {
 })
 
 describe('continue', () => {
-  it('after an error leaves _prev and the result of the label as they were', () => {
+  it('after an error leaves _prev and the result of the label unchanged', () => {
     const m = machine(task('a'), task('b', [{ do: 'continue' }]), task('c', [{ do: 'continue' }]))
     expect(play(m, [ok(1), bad, bad])).toMatchObject({ end: { kind: 'done', result: 1 }, state: { results: { a: 1 } } })
   })
 })
 
 describe('retry', () => {
-  it('tries so often in all, then fails with the last error', () => {
+  it('makes this many attempts in total, then fails with the last error', () => {
     const m = machine(task('a', [{ when: 'error', do: 'retry', attempts: 3 }]))
     expect(play(m, [bad, bad, bad])).toMatchObject({
       log: ['a#1', '1000', 'a#2', '1000', 'a#3'],
@@ -177,7 +177,7 @@ describe('retry', () => {
     })
   })
 
-  it('attempts 1 (or less) tries no second time', () => {
+  it('attempts 1 (or less) means no second attempt', () => {
     for (const attempts of [1, 0]) {
       expect(play(machine(task('a', [{ when: 'error', do: 'retry', attempts }])), [bad]).log).toEqual(['a#1'])
     }
@@ -205,7 +205,7 @@ describe('retry', () => {
     expect(move(m, at, { kind: 'ended', outcome: bad }).effect).toEqual({ kind: 'rest', ms: 7 * 86_400_000 })
   })
 
-  it('of a task that ended well gives up with an error of its own; its results do not count until it is left', () => {
+  it('of a task that ended well gives up with a separate error; its results do not count until it is left', () => {
     const m = machine(task('a', [{ when: 'ok', do: 'retry', attempts: 2, line: 5 }], { set: {} }))
     const { end, state } = play(m, [ok(1), ok(2)])
     expect(end).toMatchObject({
@@ -214,7 +214,7 @@ describe('retry', () => {
     expect(state).toMatchObject({ prev: null, results: {}, ctx: {} })
   })
 
-  it('different rules count the same tries', () => {
+  it('different rules count the same attempts', () => {
     const rules = [
       { when: '1', do: 'retry' as const, attempts: 5 },
       { when: 'error', do: 'retry' as const, attempts: 2 },
@@ -224,7 +224,7 @@ describe('retry', () => {
 })
 
 describe('jump', () => {
-  it('goes to a label, forward and back; each visit has all its tries', () => {
+  it('goes to a label, forward and back; each visit has all its attempts', () => {
     const m = machine(
       task('fetch', [{ when: 'error', do: 'retry', attempts: 2, delayS: 0 }]),
       task('more', [{ when: 'ok', do: 'jump', to: 'fetch' }, { do: 'break' }]),
@@ -273,7 +273,7 @@ describe('jump', () => {
 })
 
 describe('break and fail', () => {
-  it('break after an error gives what was before', () => {
+  it('break after an error returns the previous result', () => {
     expect(play(machine(task('a'), task('b', [{ do: 'break' }]), task('c')), [ok(1), bad]).end).toEqual({
       kind: 'done',
       result: 1,
@@ -302,7 +302,7 @@ describe('set', () => {
     }
   })
 
-  it('of the task only where it ended well and is left; the rule wins', () => {
+  it('of the task only if it ended well and is left; the rule overrides it', () => {
     const set = (action: Rule['do'], outcome: Outcome) =>
       play(machine(task('a', [{ when: '1', do: action, set: { x: 1 }, to: 'b' }], { set: {} }), task('b')), [
         outcome,

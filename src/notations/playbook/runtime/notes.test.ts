@@ -18,7 +18,7 @@ const note = (n: number, message: string | null = null) =>
   })
 
 describe('a note', () => {
-  it('records what was tried, its outcome and the decision', () => {
+  it('records the attempt, its outcome and the decision', () => {
     expect(note(4)).toEqual({
       task: 'fetch',
       kind: 'http',
@@ -50,7 +50,7 @@ describe('many notes', () => {
     expect(all[100]).toEqual({ event: 'notes.omitted', count: 999_800 })
   })
 
-  it('together they stay below what an event takes, however long their errors are', () => {
+  it('together they stay below the limit of an event, however long their errors are', () => {
     const notes = new Notes()
     for (let n = 1; n <= 1_000; n++) notes.add(note(n, 'é'.repeat(5_000)))
     const all = notes.all() as any[]

@@ -29,17 +29,17 @@ describe('texts', () => {
       expect(clean).not.toContain(word)
   })
 
-  it('the longest first: no tail of a secret remains', () => {
+  it('the longest first: no rest of a secret remains', () => {
     expect(new Redactor(['abcd', 'abcdefgh']).text('abcdefgh abcd')).toBe('*** ***')
   })
 
-  it('each line of a secret of several', () => {
+  it('each line of a multi-line secret', () => {
     const key = '-----BEGIN KEY-----\nMIIEvQIBADAN\nBgkqhkiG9w0B\n-----END KEY-----'
     expect(new Redactor([key]).text(`line: MIIEvQIBADAN`)).toBe('line: ***')
     expect(new Redactor([key]).text(JSON.stringify(key))).toBe('"***"')
   })
 
-  it('what is left of one where a long text was cut: at its end, at its beginning, not in its middle', () => {
+  it('the rest of one where a long text was truncated: at its end, at its beginning, not in its middle', () => {
     const long = 'x'.repeat(200)
     const secret = 's3cr3t-and-long-s3cr3t-enough'
     const cutting = new Redactor([secret])
@@ -54,7 +54,7 @@ describe('texts', () => {
     expect(cutting.text('only s3cr3t-and')).toBe('only s3cr3t-and')
   })
 
-  it('one that came to be known later', () => {
+  it('one that was added later', () => {
     const growing = new Redactor(['first-secret'])
     growing.hide('second-secret')
     expect(growing.text('first-secret second-secret')).toBe('*** ***')
@@ -68,7 +68,7 @@ describe('texts', () => {
 describe('values', () => {
   const redactor = new Redactor(['s3cret-token', '12345678', '4321'])
 
-  it('in texts and keys, however deep; the rest keeps its type', () => {
+  it('in texts and keys, at any depth; other values keep their type', () => {
     const value = { a: ['x s3cret-token y', 1, null, true], 's3cret-token': { deep: 's3cret-token' }, n: 0.5 }
     expect(redactor.json(value)).toEqual({ a: ['x *** y', 1, null, true], '***': { deep: '***' }, n: 0.5 })
   })
@@ -78,12 +78,12 @@ describe('values', () => {
     expect(Object.values(clean)).toEqual([1, 2])
   })
 
-  it('a number that is a secret from end to end; not one that is a number of four digits', () => {
+  it('a number that is equal to a secret; not one that is a number of four digits', () => {
     expect(redactor.json([12345678, 123456789, 4321])).toEqual(['***', 123456789, 4321])
     expect(redactor.json(12345678 as number)).toBe('***')
   })
 
-  it('what holds none is handed back as it is', () => {
+  it('a value without secrets is returned as it is', () => {
     const value = { a: ['nothing'] }
     expect(redactor.json(value)).toBe(value)
     expect(new Redactor([]).json(value)).toBe(value)
@@ -139,7 +139,7 @@ describe('cost', () => {
     const value = rows('nothing')
     expect(JSON.stringify(value).length).toBeGreaterThan(1_000_000)
     const copying = took(() => JSON.parse(JSON.stringify(value)))
-    // About 20 copies on an idle machine: 200 forms are looked for, each at the speed of memory.
+    // About 20 copies on an idle machine: 200 forms are searched, each at the speed of memory.
     expect(took(() => redactor.json(value))).toBeLessThan(Math.max(100 * copying, 200))
   })
 

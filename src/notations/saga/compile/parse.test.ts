@@ -67,7 +67,7 @@ describe('a saga in a file', () => {
     expect(net.nodes.map((n) => n.join)).toEqual(['each', 'each', 'count'])
   })
 
-  it('built by code, its runs have a type of their own', async () => {
+  it('built by code, its runs have a separate type', async () => {
     const text = spec(`  build: code\n  onFailure: stop\n  steps:\n${step(COMMAND)}`)
     const { net } = (await readInPlace('saga.yaml', text)).start
     expect(net.nodes[0]?.work).toMatchObject({ type: 'saga.code.provision.v2' })
@@ -133,7 +133,7 @@ describe('a saga in a file', () => {
     ['an odd name', HEAD.replace('provision', "'a b'"), "'a b' cannot be the name of a saga"],
     ['an odd version', HEAD.replace('version: 2', "version: 'a b'"), "'a b' cannot be a version"],
     ['a version that YAML has bent', HEAD.replace('version: 2', 'version: 1.10'), 'version is a text, this is 1.1'],
-  ])('%s: what is wrong, where, and what would be right', async (_, text, told) => {
+  ])('%s: the mistake, its position, and a suggestion', async (_, text, told) => {
     expect((await mistakes(text)).join('\n')).toContain(told)
   })
 
@@ -146,11 +146,11 @@ describe('a saga in a file', () => {
     ['Refdata.v1.parties.save', "'Refdata' is not of small letters"],
     ['workflow.v1.events.step-completed', 'where the engine itself listens'],
     [`a.v1.b.${'c'.repeat(300)}`, 'longer than 200 characters'],
-  ])('no command goes to %s', (subject, why) => {
+  ])('no command is sent to %s', (subject, why) => {
     expect(subjectProblem(subject)?.message).toContain(why)
   })
 
-  it('takes subjects of a service, a version, a resource and an action', () => {
+  it('accepts subjects of a service, a version, a resource and an action', () => {
     expect(['iam.v1.account-parties.save', 'ore.v12.ore.import.execute'].map(subjectProblem)).toEqual([null, null])
   })
 })

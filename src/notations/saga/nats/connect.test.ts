@@ -18,11 +18,11 @@ describe('an address of NATS', () => {
     expect(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))).toEqual(expected)
   })
 
-  it.each(['', ' , ', 'http://host', 'nats://', 'nats://a b'])("'%s' is not one", (url) => {
+  it.each(['', ' , ', 'http://host', 'nats://', 'nats://a b'])("'%s' is not an address", (url) => {
     expect(() => connectionOptions({ url })).toThrow(PetrelError)
   })
 
-  it('is not repeated with its password', () => {
+  it('is not printed with its password', () => {
     expect(() => connectionOptions({ url: 'ftp://ada:secret@host' })).toThrow(/^(?!.*secret).*\*\*\*@host/)
   })
 
@@ -35,7 +35,7 @@ describe('an address of NATS', () => {
 })
 
 describe('names', () => {
-  it('have a prefix, the stream as well', () => {
+  it('have a prefix, and so has the stream', () => {
     expect(namesUnder(null)).toMatchObject({ stream: 'PETREL_SAGA', start: 'workflow.v1.start' })
     const names = namesUnder('acme.test')
     expect(names).toMatchObject({

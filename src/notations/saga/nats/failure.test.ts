@@ -9,7 +9,7 @@ function delivered(deliveries: number): Message {
   return { subject: 's', data: new Uint8Array(), deliveries, header: () => null }
 }
 
-describe('the verdict of an error on a message', () => {
+describe('the handling of a message that caused an error', () => {
   it.each([
     ['invalid_json', new Refusal('invalid_json', 'no')],
     ['unstorable', new StoreDataError('22P05', 'no')],
@@ -17,19 +17,19 @@ describe('the verdict of an error on a message', () => {
     ['not_found', new PetrelError('not_found', 'no')],
     ['conflict', new PetrelError('conflict', 'no')],
     ['late', new PetrelError('conflict', 'no', { reason: 'late' })],
-  ])('%s: refused at once', (code, error) => {
+  ])('%s: rejected at once', (code, error) => {
     expect(refusalOf(error, delivered(1))).toMatchObject({ code, message: 'no' })
   })
 
   it.each([new StoreUnavailableError('connection_lost', 'no'), new PetrelError('unavailable', 'no')])(
-    'nothing, however often: %s',
+    'retried without limit: %s',
     (error) => {
       expect(refusalOf(error, delivered(1000))).toBeNull()
     },
   )
 
   it.each([new TypeError('x is undefined'), new PetrelError('engine_error', 'no')])(
-    'nothing, until it has been met too often: %s',
+    'retried up to a limit: %s',
     (error) => {
       expect(refusalOf(error, delivered(1))).toBeNull()
       expect(refusalOf(error, delivered(20))).toMatchObject({ code: 'engine_error' })

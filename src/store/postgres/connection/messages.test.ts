@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { messagesOf } from './messages.ts'
 import type { Call, Statement } from './statement.ts'
 
-/** pg's own, which makes a buffer of each message. */
+/** pg's own writer, which makes a buffer of each message. */
 const { serialize } = createRequire(import.meta.resolve('pg'))('pg-protocol') as {
   readonly serialize: {
     parse(query: { readonly name: string; readonly text: string }): Buffer
@@ -13,7 +13,7 @@ const { serialize } = createRequire(import.meta.resolve('pg'))('pg-protocol') as
   }
 }
 
-/** pg says of each result that it is text, we say it of all at once. */
+/** pg declares each result as text, Petrel declares all at once. */
 function asOurs(bind: Buffer): Buffer {
   const ours = Buffer.concat([bind.subarray(0, -4), Buffer.from([0, 0])])
   ours.writeInt32BE(bind.readInt32BE(1) - 2, 1)
@@ -29,7 +29,7 @@ describe('the messages of a flight', () => {
     { statement: insert, values: ['x'.repeat(200_000), 'plain', Buffer.alloc(0), null] },
   ]
 
-  it('are those that pg would send, in one piece', () => {
+  it('equal those that pg would send, in one piece', () => {
     const parsed = new Set<string>()
     const expected = calls.flatMap(({ statement, values }) => {
       const known = parsed.has(statement.name)
@@ -42,7 +42,7 @@ describe('the messages of a flight', () => {
     expect(messagesOf(calls, isPrepared).equals(Buffer.concat([...expected, serialize.sync()]))).toBe(true)
   })
 
-  it('leave nothing of one flight to the next', () => {
+  it('of one flight do not leak into the next', () => {
     const first = messagesOf(calls, () => true)
     const copy = Buffer.from(first)
     const second = messagesOf(calls.slice(1, 2), () => true)

@@ -13,7 +13,7 @@ function run(row: Partial<RunRow> = {}): RunRow {
   return newRun({ id: ID, type: 'email.send', payload: '["a",1]', now: NOW }, row)
 }
 
-/** The row that the job of this body becomes. */
+/** The row created for the job of this body. */
 function rowOf(body: object): RunRow {
   const params = enqueueParams(readJob(new BodyNotes().root({ type: 'a', args: [], ...body }), NOW), {
     tenant: null,
@@ -31,7 +31,7 @@ function rowOf(body: object): RunRow {
 const ABSENT = ['started_at', 'completed_at', 'cancelled_at', 'discarded_at', 'result', 'error', 'errors', 'worker_id']
 
 describe('a job on the wire', () => {
-  it('shows what is known and leaves out what has not happened', () => {
+  it('shows known fields and omits those that have not happened', () => {
     const wire = jobWire(run(), { now: NOW })
     expect(wire).toMatchObject({
       specversion: '1.0',
@@ -49,7 +49,7 @@ describe('a job on the wire', () => {
     for (const name of ABSENT) expect(wire).not.toHaveProperty(name)
   })
 
-  it('gives the envelope back as it came', () => {
+  it('returns the envelope as it was sent', () => {
     const wire = jobWire(
       rowOf({
         meta: { trace: 't' },
@@ -84,12 +84,12 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('lets no extension replace a field of the server', () => {
+  it('an extension cannot replace a field of the server', () => {
     const meta = JSON.stringify({ petrel: { ojs: { rest: { state: 'completed', id: 'x', x: 1 } } } })
     expect(jobWire(run({ meta }), { now: NOW })).toMatchObject({ state: 'available', id: ID, x: 1 })
   })
 
-  it('shows when a scheduled job runs, and not that it has been enqueued', () => {
+  it('shows when a scheduled job runs, and no enqueue time yet', () => {
     const wire = jobWire(rowOf({ options: { scheduled_at: '+PT2S' } }), { now: NOW })
     expect(wire).toMatchObject({ state: 'scheduled', scheduled_at: '2030-01-01T00:00:02.000Z' })
     expect(wire).not.toHaveProperty('enqueued_at')
@@ -111,7 +111,7 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('is completed with its result, and without the errors it overcame', () => {
+  it('is completed with its result, and without the errors of earlier attempts', () => {
     const error = JSON.stringify({ code: 'handler_error', message: 'first' })
     const done = run({
       status: 'succeeded',
@@ -150,7 +150,7 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('is discarded: completed_at if it was tried, not if it expired unstarted', () => {
+  it('is discarded: completed_at if it was executed, not if it expired unstarted', () => {
     const failed = run({
       status: 'failed',
       attempt: 1,
@@ -171,7 +171,7 @@ describe('a job on the wire', () => {
     expect(jobWire(expired, { now: NOW })).not.toHaveProperty('completed_at')
   })
 
-  it('is cancelled at a time of its own', () => {
+  it('is cancelled with a separate time', () => {
     const wire = jobWire(run({ status: 'cancelled', finishedAt: NOW, error: '{"code":"cancelled","message":"m"}' }), {
       now: NOW,
     })
@@ -179,7 +179,7 @@ describe('a job on the wire', () => {
     for (const name of ['completed_at', 'error', 'started_at']) expect(wire).not.toHaveProperty(name)
   })
 
-  it('knows its workflow', () => {
+  it('names its workflow', () => {
     const workflow = { workflowId: 'wf_1', workflowStep: 1, parentResults: [{ a: 1 }, null], workflow: { id: 'wf_1' } }
     expect(jobWire(run(), { now: NOW, workflow })).toMatchObject({
       workflow_id: 'wf_1',
@@ -189,7 +189,7 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('shows by which cron job it was made', () => {
+  it('names the cron job that created it', () => {
     const meta = JSON.stringify({ petrel: { ojs: { cron: 'daily', metadata: { m: 1 } } } })
     expect(jobWire(run({ meta }), { now: NOW })['metadata']).toEqual({
       m: 1,
