@@ -90,6 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const shared = { operations, engine, closing: closing.signal, streamSeats, longPolls }
   ojsRoutes(app, {
     ...shared,
+    reading: engine,
     version,
     logger,
     openStreams: metrics.streams,

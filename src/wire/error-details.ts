@@ -1,6 +1,27 @@
 /** Facts of the engine about an error as /v1 and `--json` word them. */
 import type { ErrorCode, ErrorDetails, Subject } from '../kernel/errors.ts'
+import { anything, flag, named, object, optional, text } from './schema.ts'
 import type { Wire } from './value.ts'
+
+/** The body of every error. */
+export const ErrorReply = named(
+  'Error',
+  object(
+    {
+      error: object({
+        code: text('Stable; see /docs/errors.'),
+        type: optional(text()),
+        message: text('What is wrong, and where.'),
+        retryable: flag('true: the same request may succeed later.'),
+        details: anything({ type: 'object' }),
+        hint: text('What would be right.'),
+        docs_url: text(),
+        request_id: text('Also in the server’s log.'),
+      }),
+    },
+    'Nothing has changed when an error is answered.',
+  ),
+)
 
 export function errorDetailsWire(code: ErrorCode, details: ErrorDetails): Wire {
   const { problem: _, hint: __, out_of_range: ___, kind, id, status, expected, ...more } = details

@@ -94,7 +94,8 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   'notations/ojs/http': {
     // Bodies are read as files are.
     values: ['kernel', 'net', 'model', 'views', 'operations', 'wire', 'http', 'notations/source', 'notations/ojs'],
-    types: ['engine'],
+    // Replies read what projections read.
+    types: ['engine', 'notations/interface'],
   },
   'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['engine'] },
   'notations/playbook/vocabulary': { values: ['expr'], types: ['net'] },

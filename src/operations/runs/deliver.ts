@@ -23,17 +23,15 @@ export interface Delivery {
 
 export const deliverRuns = operation(
   { scope: 'work' },
-  ({ engine }, delivery: Delivery): Promise<readonly string[]> => delivered(engine, delivery),
+  async ({ engine }, delivery: Delivery): Promise<readonly string[]> => {
+    try {
+      return await texts(engine, delivery)
+    } catch (error) {
+      await giveBack(engine, delivery.runs, 'released').catch(() => undefined)
+      throw error
+    }
+  },
 )
-
-export async function delivered(engine: EngineApi, delivery: Delivery): Promise<readonly string[]> {
-  try {
-    return await texts(engine, delivery)
-  } catch (error) {
-    await giveBack(engine, delivery.runs, 'released').catch(() => undefined)
-    throw error
-  }
-}
 
 async function texts({ leases }: EngineApi, { runs, write }: Delivery): Promise<readonly string[]> {
   const written: string[] = []

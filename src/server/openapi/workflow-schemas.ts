@@ -120,22 +120,4 @@ export const WORKFLOW_SCHEMAS = {
     },
     { required: ['events', 'cursor', 'has_more'] },
   ),
-  Error: object(
-    {
-      error: object(
-        {
-          code: text('Stable; see /docs/errors.'),
-          type: text(),
-          message: text('What is wrong, and where.'),
-          retryable: flag('true: the same request may succeed later.'),
-          details: { type: 'object' },
-          hint: text('What would be right.'),
-          docs_url: text(),
-          request_id: text('Also in the server’s log.'),
-        },
-        { required: ['code', 'message', 'retryable', 'details', 'hint', 'docs_url', 'request_id'] },
-      ),
-    },
-    { required: ['error'], description: 'Nothing has changed when an error is answered.' },
-  ),
 }

@@ -1,14 +1,17 @@
-/** What every group of OJS routes is given, and who is asking. */
+/** What every group of OJS routes is given. */
 import type { EngineApi } from '../../../engine/api.ts'
-import { routeOf } from '../../../http/describe/route.ts'
+import { type Asked, routeOf } from '../../../http/describe/route.ts'
 import type { LongPolls } from '../../../http/long-polls.ts'
 import type { Seats } from '../../../http/seats.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import type { Operations } from '../../../operations/operation.ts'
 import type { Voices } from './events/voices.ts'
+import type { JobReading } from './jobs/job-reply.ts'
 
 export interface OjsContext {
   readonly operations: Operations
+  /** What replies are made from, once an operation has given what the caller may see. */
+  readonly reading: JobReading
   /** For routes that are not operations yet. */
   readonly engine: EngineApi
   readonly version: string
@@ -37,5 +40,8 @@ export interface OjsOptions {
   /** Webhooks may go to this machine and to private networks, and over plain http. */
   readonly allowPrivateWebhooks: boolean
 }
+
+/** What a function is given that answers several routes. */
+export type OjsAsked = Pick<Asked<string, never, never>, 'params' | 'caller' | 'perform' | 'request' | 'reply'>
 
 export const route = routeOf<OjsContext>()

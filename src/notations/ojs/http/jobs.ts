@@ -1,81 +1,128 @@
 /** /ojs/v1/jobs: enqueue, one and many; look; cancel; activate. */
-import type { FastifyInstance } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
 import { RequestError } from '../../../http/request-error.ts'
-import { actorOf } from '../../../operations/caller.ts'
+import { activateRun, cancelRun } from '../../../operations/runs/change.ts'
+import { enqueueRuns } from '../../../operations/runs/enqueue.ts'
+import { showRun } from '../../../operations/runs/look.ts'
 import { kindOf } from '../../source/reader.ts'
 import { stateBeforeCancel } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
-import type { OjsContext } from './context.ts'
-import { enqueueJobs } from './enqueue.ts'
-import { jobProblem } from './jobs/job-problem.ts'
-import { findRun, jobReplies } from './jobs/job-reply.ts'
-
-type ById = { Params: { readonly id: string } }
+import { route } from './context.ts'
+import { type EnqueuedJob, enqueueJobs } from './enqueue.ts'
+import { ofJob } from './jobs/job-problem.ts'
+import { jobReplies } from './jobs/job-reply.ts'
+import { JobActivated, JobBatchReply, JobCancelled, JobEnqueued, JobReply, type JobWire } from './wire/job.ts'
+import { JobBatch, JobRequest } from './wire/job-request.ts'
 
 /** One transaction writes them all. */
 const MOST_IN_BATCH = 1000
 
-export function jobRoutes(app: FastifyInstance, { engine, operations }: OjsContext): void {
-  app.post('/ojs/v1/jobs', async (request, reply) => {
-    const body = bodyObject(request, { empty: 'refused' })
-    const [made] = await enqueueJobs(
-      { engine, perform: operations.for(request.caller) },
-      request.caller,
-      [body],
-      () => [],
-      (headers) => reply.headers(headers),
-    )
-    if (made === undefined) throw new Error('one job in, none out')
-    const { job, created } = made
-    reply.code(created ? 201 : 200)
-    if (created) reply.header('location', `/ojs/v1/jobs/${job['id']}`)
-    return { job, id: job['id'], state: job['state'], ...(created ? {} : { deduplicated: true }) }
-  })
+const EXAMPLE = {
+  type: 'email.send',
+  args: ['anna@example.org', 'welcome'],
+  options: { queue: 'email', retry: { max_attempts: 5 } },
+}
 
-  app.post('/ojs/v1/jobs/batch', async (request, reply) => {
-    const { jobs } = bodyObject(request, { empty: 'refused' })
-    if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > MOST_IN_BATCH) {
-      const found = Array.isArray(jobs) ? `${jobs.length} of them` : kindOf(jobs)
-      throw new RequestError('invalid_request', `jobs is a list of 1 to ${MOST_IN_BATCH} jobs, this is ${found}`, {
-        details: { field: 'jobs', max: MOST_IN_BATCH },
-        hint: '{ "jobs": [ { "type": "email.send", "args": [] } ] }',
-      })
-    }
-    const made = await enqueueJobs(
-      { engine, perform: operations.for(request.caller) },
-      request.caller,
-      jobs,
-      (i) => ['jobs', i],
-      (headers) => reply.headers(headers),
-    )
-    reply.code(201)
-    return { jobs: made.map((one) => one.job), count: made.length }
-  })
+export const JOB_ROUTES = [
+  route(
+    'POST /ojs/v1/jobs',
+    {
+      tag: 'Jobs',
+      summary: 'Enqueue a job',
+      does: enqueueRuns,
+      description: 'When this has answered 201 the job is stored and will not be lost.',
+      body: { schema: JobRequest, readByRoute: true, example: EXAMPLE },
+      answers: {
+        '201': { description: 'It is enqueued.', schema: JobEnqueued, headers: ['Location'] },
+        '200': { description: 'There is such a job already, and its policy says `ignore`.', schema: JobEnqueued },
+      },
+      errors: ['duplicate', 'validation_error'],
+    },
+    async (asked, { reading }) => {
+      const { request, reply } = asked
+      const body = bodyObject(request, { empty: 'refused' })
+      const [made] = await enqueueJobs(asked, reading, [body], () => [])
+      const { job, created } = made as EnqueuedJob
+      reply.code(created ? 201 : 200)
+      if (created) reply.header('location', `/ojs/v1/jobs/${job.id}`)
+      return { job, id: job.id, state: job.state, ...(created ? {} : { deduplicated: true }) }
+    },
+  ),
 
-  app.get<ById>('/ojs/v1/jobs/:id', async (request) => {
-    const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.queries.now()])
-    const [job] = await jobReplies(engine, [run], { now, results: true, saved: true })
-    return { job }
-  })
+  route(
+    'POST /ojs/v1/jobs/batch',
+    {
+      tag: 'Jobs',
+      summary: 'Enqueue many jobs, all or none',
+      does: enqueueRuns,
+      body: { schema: JobBatch, readByRoute: true, example: { jobs: [EXAMPLE] } },
+      answers: { '201': { description: 'All are enqueued.', schema: JobBatchReply } },
+      errors: ['duplicate', 'validation_error'],
+    },
+    async (asked, { reading }) => {
+      const bodies = jobsIn(bodyObject(asked.request, { empty: 'refused' })['jobs'])
+      const made = await enqueueJobs(asked, reading, bodies, (i) => ['jobs', i])
+      asked.reply.code(201)
+      return { jobs: made.map((one) => one.job), count: made.length }
+    },
+  ),
 
-  app.delete<ById>('/ojs/v1/jobs/:id', async (request) => {
-    const { id } = request.params
-    if (request.caller.tenant !== null) await findRun(engine, id, request.caller)
-    const run = await engine
-      .cancelRun({ id, actor: actorOf(request.caller) })
-      .catch((error: unknown) => Promise.reject(jobProblem(error, id, 'not ended')))
-    const [job] = await jobReplies(engine, [run], { now: run.finishedAt ?? run.runAt, results: false })
-    return { job: { ...job, previous_state: stateBeforeCancel(run) } }
-  })
+  route(
+    'GET /ojs/v1/jobs/:id',
+    {
+      tag: 'Jobs',
+      summary: 'Look at a job',
+      does: showRun,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'The job as it is now.', schema: JobReply } },
+      errors: ['not_found'],
+    },
+    async ({ params, perform }, { reading }) => {
+      const [run, now] = await Promise.all([ofJob(params.id, '', perform(showRun, params)), reading.queries.now()])
+      const [job] = await jobReplies(reading, [run], { now, results: true, saved: true })
+      return { job: job as JobWire }
+    },
+  ),
 
-  app.post<ById>('/ojs/v1/jobs/:id/activate', async (request) => {
-    const { id } = request.params
-    if (request.caller.tenant !== null) await findRun(engine, id, request.caller)
-    const run = await engine
-      .activate({ id, actor: actorOf(request.caller) })
-      .catch((error: unknown) => Promise.reject(jobProblem(error, id, 'pending')))
-    const [job] = await jobReplies(engine, [run], { now: run.runAt, results: false })
-    return { job: { ...job, activated_at: timeText(run.runAt), previous_state: 'pending' } }
+  route(
+    'DELETE /ojs/v1/jobs/:id',
+    {
+      tag: 'Jobs',
+      summary: 'Cancel a job',
+      does: cancelRun,
+      description: 'One that is active is cancelled too: what its worker reports afterwards is refused.',
+      answers: { '200': { description: 'It is cancelled.', schema: JobCancelled } },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, perform }, { reading }) => {
+      const run = await ofJob(params.id, 'not ended', perform(cancelRun, params))
+      const [job] = await jobReplies(reading, [run], { now: run.finishedAt ?? run.runAt, results: false })
+      return { job: { ...(job as JobWire), previous_state: stateBeforeCancel(run) } }
+    },
+  ),
+
+  route(
+    'POST /ojs/v1/jobs/:id/activate',
+    {
+      tag: 'Jobs',
+      summary: 'Make a pending job available',
+      does: activateRun,
+      answers: { '200': { description: 'It is available.', schema: JobActivated } },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, perform }, { reading }) => {
+      const run = await ofJob(params.id, 'pending', perform(activateRun, params))
+      const [job] = await jobReplies(reading, [run], { now: run.runAt, results: false })
+      return { job: { ...(job as JobWire), activated_at: timeText(run.runAt), previous_state: 'pending' as const } }
+    },
+  ),
+]
+
+function jobsIn(jobs: unknown): readonly unknown[] {
+  if (Array.isArray(jobs) && jobs.length > 0 && jobs.length <= MOST_IN_BATCH) return jobs
+  const found = Array.isArray(jobs) ? `${jobs.length} of them` : kindOf(jobs)
+  throw new RequestError('invalid_request', `jobs is a list of 1 to ${MOST_IN_BATCH} jobs, this is ${found}`, {
+    details: { field: 'jobs', max: MOST_IN_BATCH },
+    hint: '{ "jobs": [ { "type": "email.send", "args": [] } ] }',
   })
 }

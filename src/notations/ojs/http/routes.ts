@@ -13,16 +13,20 @@ import type { OjsContext } from './context.ts'
 import { CRON_ROUTES } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
 import { extensionRoutes } from './extensions.ts'
-import { jobRoutes } from './jobs.ts'
+import { JOB_ROUTES } from './jobs.ts'
 import { MANIFEST_ROUTES } from './manifest.ts'
+import { REPORT_ROUTES } from './reports.ts'
 import { resetRoutes } from './reset.ts'
 import { SCHEMA_ROUTES } from './schemas.ts'
-import { workerRoutes } from './workers.ts'
+import { WORKER_ROUTES } from './workers.ts'
 import { workflowRoutes } from './workflows.ts'
 
 /** Those that are described once. */
 export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...MANIFEST_ROUTES,
+  ...JOB_ROUTES,
+  ...WORKER_ROUTES,
+  ...REPORT_ROUTES,
   ...SCHEMA_ROUTES,
   ...CRON_ROUTES,
   ...QUEUE_ROUTES,
@@ -36,15 +40,7 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
-const GROUPS: readonly RouteGroup[] = [
-  jobRoutes,
-  workerRoutes,
-  workflowRoutes,
-  deadLetterRoutes,
-  eventRoutes,
-  extensionRoutes,
-  resetRoutes,
-]
+const GROUPS: readonly RouteGroup[] = [workflowRoutes, deadLetterRoutes, eventRoutes, extensionRoutes, resetRoutes]
 
 export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
   for (const group of GROUPS) group(app, context)

@@ -14,6 +14,11 @@ export function jobProblem(error: unknown, id: string, expected: string): unknow
   })
 }
 
+/** What becomes of one job, refused in the words of jobs. */
+export function ofJob<T>(id: string, expected: string, done: Promise<T>): Promise<T> {
+  return done.catch((error: unknown) => Promise.reject(jobProblem(error, id, expected)))
+}
+
 function messageOf({ message, details: { kind, id, problem } }: PetrelError): string {
   return kind === 'run' && problem !== undefined ? `job ${id} ${problem}` : message
 }

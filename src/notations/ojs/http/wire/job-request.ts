@@ -90,3 +90,5 @@ export const JobRequest = named(
     'Fields that are not named here are kept and shown again with the job.',
   ),
 )
+
+export const JobBatch = object({ jobs: list(JobRequest, '1 to 1000.') })

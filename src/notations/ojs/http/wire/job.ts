@@ -81,56 +81,71 @@ const TIMES = {
   discarded_at: optional(time()),
 }
 
-export const Job = named(
-  'Job',
-  object(
-    {
-      specversion: text(),
-      id: uuid(),
-      type: text(),
-      state: word(JOB_STATES),
-      queue: text(),
-      args: list(anything('Any JSON.')),
-      meta: ANY_OBJECT,
-      priority: whole(),
-      attempt: whole('Starts so far; 0 until it is first fetched.'),
-      max_attempts: optional(whole()),
-      timeout_ms: optional(whole()),
-      timeout: optional(whole('The same.')),
-      grace_period_ms: optional(whole('From the end of `timeout_ms` until the attempt fails.')),
-      grace_period: optional(number('The same in seconds.')),
-      visibility_timeout_ms: optional(whole()),
-      tags: optional(list(text())),
-      retry: optional(RetryPolicy),
-      unique: optional(UniquePolicy),
-      rate_limit: optional(ANY_OBJECT),
-      metadata: optional(ANY_OBJECT),
-      options: optional(anything({ type: 'object', description: 'Options that this server does not know.' })),
-      ...TIMES,
-      result: optional(anything('What the worker returned.')),
-      error: optional(JobError),
-      errors: optional(list(JobError, 'Failed attempts, oldest first.')),
-      retry_delay_ms: optional(whole()),
-      worker_id: optional(text('Who holds it, while it is active.')),
-      workflow_id: optional(text('The workflow it belongs to.')),
-      workflow_step: optional(whole()),
-      parent_results: optional(list(anything('A result, or null.'), 'Results of what came before, by position.')),
-      workflow: optional(JobWorkflow),
-      retry_of: optional(text('The job that this one tries again.')),
-      checkpoint: optional(
-        anything({ type: 'object', description: 'What it saved before: its handler goes on from there.' }),
-      ),
-      tenant: optional(text()),
-      initiator: optional(text('Who enqueued it.')),
-    },
-    'Fields that do not apply yet are left out.',
+const JOB_FIELDS = {
+  specversion: text(),
+  id: uuid(),
+  type: text(),
+  state: word(JOB_STATES),
+  queue: text(),
+  args: list(anything('Any JSON.')),
+  meta: ANY_OBJECT,
+  priority: whole(),
+  attempt: whole('Starts so far; 0 until it is first fetched.'),
+  max_attempts: optional(whole()),
+  timeout_ms: optional(whole()),
+  timeout: optional(whole('The same.')),
+  grace_period_ms: optional(whole('From the end of `timeout_ms` until the attempt fails.')),
+  grace_period: optional(number('The same in seconds.')),
+  visibility_timeout_ms: optional(whole()),
+  tags: optional(list(text())),
+  retry: optional(RetryPolicy),
+  unique: optional(UniquePolicy),
+  rate_limit: optional(ANY_OBJECT),
+  metadata: optional(ANY_OBJECT),
+  options: optional(anything({ type: 'object', description: 'Options that this server does not know.' })),
+  ...TIMES,
+  result: optional(anything('What the worker returned.')),
+  error: optional(JobError),
+  errors: optional(list(JobError, 'Failed attempts, oldest first.')),
+  retry_delay_ms: optional(whole()),
+  worker_id: optional(text('Who holds it, while it is active.')),
+  workflow_id: optional(text('The workflow it belongs to.')),
+  workflow_step: optional(whole()),
+  parent_results: optional(list(anything('A result, or null.'), 'Results of what came before, by position.')),
+  workflow: optional(JobWorkflow),
+  retry_of: optional(text('The job that this one tries again.')),
+  checkpoint: optional(
+    anything({ type: 'object', description: 'What it saved before: its handler goes on from there.' }),
   ),
-)
+  tenant: optional(text()),
+  initiator: optional(text('Who enqueued it.')),
+}
+
+const ABSENT = 'Fields that do not apply yet are left out.'
+
+export const Job = named('Job', object(JOB_FIELDS, ABSENT))
 
 /** With the attributes that this server does not know. */
 export type JobWire = Value<typeof Job> & { readonly [attribute: string]: unknown }
 
 export const JobReply = named('JobReply', object({ job: Job }))
+
+const OUTCOME = { job: Job, id: uuid(), state: word(JOB_STATES) }
+
+export const JobEnqueued = named(
+  'JobEnqueued',
+  object({ ...OUTCOME, deduplicated: optional(flag('true: there is such a job already, and this is it.')) }),
+)
+
+export const JobBatchReply = object({ jobs: list(Job), count: whole() })
+
+const PREVIOUS = word(JOB_STATES, 'Before this.')
+
+export const JobCancelled = object({ job: object({ ...JOB_FIELDS, previous_state: PREVIOUS }, ABSENT) })
+
+export const JobActivated = object({
+  job: object({ ...JOB_FIELDS, previous_state: PREVIOUS, activated_at: time() }, ABSENT),
+})
 
 type Part = Partial<Value<typeof Job>>
 

@@ -1,0 +1,178 @@
+/** How jobs ended: ack and nack, of one job or of many, the job named in the body or in the path. */
+import type { FastifyRequest } from 'fastify'
+import { bodyObject } from '../../../http/body.ts'
+import type { Route } from '../../../http/describe/route.ts'
+import { errorAnswer } from '../../../http/failure.ts'
+import { RequestError } from '../../../http/request-error.ts'
+import type { LeaseReport, LeaseSettled } from '../../../model/leases.ts'
+import { settleRuns } from '../../../operations/runs/leases.ts'
+import type { Body } from '../../../wire/mistaken.ts'
+import { list, object, type Schema, type Value } from '../../../wire/schema.ts'
+import { BodyNotes, kindOf, Part } from '../../source/reader.ts'
+import { readAck, readNack } from '../compile/worker.ts'
+import { readWith, refuseNoted } from './body-read.ts'
+import { type OjsAsked, type OjsContext, route } from './context.ts'
+import { jobProblem } from './jobs/job-problem.ts'
+import {
+  AckOfJob,
+  AckRequest,
+  ackWire,
+  NackOfJob,
+  NackRequest,
+  nackWire,
+  ReportBatchReply,
+  ReportReply,
+} from './wire/worker.ts'
+
+const MOST_REPORTS = 1000
+
+type Reading = (part: Part) => LeaseReport
+
+interface Kind {
+  readonly name: 'ack' | 'nack'
+  readonly summary: string
+  readonly body: Schema
+  readonly bodyOfJob: Schema
+  readonly read: Reading
+  readonly wire: (settled: LeaseSettled) => Value<typeof ReportReply>
+}
+
+export const REPORT_ROUTES = [
+  ...reportRoutes({
+    name: 'ack',
+    summary: 'Report that a job succeeded',
+    body: AckRequest,
+    bodyOfJob: AckOfJob,
+    read: readAck,
+    wire: ackWire,
+  }),
+  ...reportRoutes({
+    name: 'nack',
+    summary: 'Report that a job failed',
+    body: NackRequest,
+    bodyOfJob: NackOfJob,
+    read: readNack,
+    wire: nackWire,
+  }),
+]
+
+function reportRoutes({ name, summary, body, bodyOfJob, read, wire }: Kind): readonly Route<OjsContext>[] {
+  const one = {
+    tag: 'Workers',
+    does: settleRuns,
+    answers: {
+      '200': { description: 'It is recorded, and its workflow has moved on.', schema: ReportReply },
+    },
+    errors: ['not_found', 'conflict'],
+  } as const
+  return [
+    route(
+      `POST /ojs/v1/workers/${name}`,
+      { ...one, summary, body: { schema: body, readByRoute: true } },
+      async (asked, context) => {
+        const given = bodyObject(asked.request, { empty: 'refused' })
+        return wire(await settleOne(asked, context, readWith(given, read)))
+      },
+    ),
+
+    route(
+      `POST /ojs/v1/jobs/:id/${name}`,
+      { ...one, summary: `${summary}, by its path`, body: { schema: bodyOfJob, optional: true, readByRoute: true } },
+      async (asked, context) => {
+        const given = bodyObject(asked.request, { empty: 'allowed' })
+        const { id } = asked.params as { readonly id: string }
+        return wire(await settleOne(asked, context, readWith({ ...given, job_id: id }, read)))
+      },
+    ),
+
+    route(
+      `POST /ojs/v1/workers/${name}/batch`,
+      {
+        tag: 'Workers',
+        summary: `${summary}, many at once`,
+        does: settleRuns,
+        description: 'Each is decided by itself: one that is refused changes nothing for the others.',
+        body: { schema: object({ [`${name}s`]: list(body, '1 to 1000.') }), readByRoute: true },
+        answers: { '200': { description: 'What became of each.', schema: ReportBatchReply } },
+      },
+      async (asked, context) => {
+        const { request } = asked
+        const { entries, word } = entriesOf(bodyObject(request, { empty: 'refused' }), name)
+        return batchWire(
+          request,
+          await settleMany(
+            asked,
+            context,
+            entries.map((one, i) => tryRead(one, [word, i], read)),
+          ),
+          wire,
+        )
+      },
+    ),
+  ]
+}
+
+async function settleOne(asked: OjsAsked, context: OjsContext, report: LeaseReport): Promise<LeaseSettled> {
+  const [settled] = await settle(asked, context, [report])
+  if (settled === undefined || settled instanceof Error) throw settled ?? new Error('one report in, none out')
+  return settled
+}
+
+/** Those that could not be read stay where they are. */
+async function settleMany(
+  asked: OjsAsked,
+  context: OjsContext,
+  reports: readonly (LeaseReport | Error)[],
+): Promise<readonly (LeaseSettled | Error)[]> {
+  const readable = reports.filter((one): one is LeaseReport => !(one instanceof Error))
+  const settled = (await settle(asked, context, readable)).values()
+  return reports.map((one) => (one instanceof Error ? one : (settled.next().value as LeaseSettled | Error)))
+}
+
+/** In the order of the reports; a refused one is answered in the words of jobs and changes nothing for the others. */
+async function settle(
+  { perform, request }: OjsAsked,
+  { voices }: OjsContext,
+  reports: readonly LeaseReport[],
+): Promise<readonly (LeaseSettled | Error)[]> {
+  const speaker = voices.speakerOf(request)
+  const settled = await perform(settleRuns, { reports: reports.map((report) => ({ ...report, speaker })) })
+  return settled.map((one, i) =>
+    one instanceof Error ? (jobProblem(one, reports[i]?.runId ?? '', 'active') as Error) : one,
+  )
+}
+
+function batchWire(
+  { id: requestId, url }: FastifyRequest,
+  outcomes: readonly (LeaseSettled | Error)[],
+  wire: Kind['wire'],
+): Value<typeof ReportBatchReply> {
+  const results = outcomes.map((one) => (one instanceof Error ? errorAnswer(one, { requestId, url }).body : wire(one)))
+  const failed = outcomes.filter((one) => one instanceof Error).length
+  return { results, count: results.length, succeeded: results.length - failed, failed }
+}
+
+function tryRead(body: unknown, path: readonly (string | number)[], read: Reading): LeaseReport | Error {
+  const notes = new BodyNotes()
+  const part = new Part(notes, body, path)
+  if (!part.isObject) part.wrong(`a report is an object, this is ${kindOf(body)}`)
+  const asked = read(part)
+  try {
+    refuseNoted(notes)
+    return asked
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** `{ acks: […] }` or `{ nacks: […] }`, or `{ jobs: […] }` for both. */
+function entriesOf(body: Body, name: Kind['name']): { readonly entries: readonly unknown[]; readonly word: string } {
+  const word = [`${name}s`, 'jobs'].find((key) => body[key] !== undefined) ?? `${name}s`
+  const entries = body[word]
+  if (Array.isArray(entries) && entries.length > 0 && entries.length <= MOST_REPORTS) return { entries, word }
+  const found = Array.isArray(entries) ? `${entries.length} of them` : kindOf(entries)
+  throw new RequestError('invalid_request', `${word} is a list of 1 to ${MOST_REPORTS} reports, this is ${found}`, {
+    details: { field: word, max: MOST_REPORTS },
+    hint: `{ "${name}s": [ { "job_id": "…" } ] }: each is what /workers/${name} takes, and answered by itself.`,
+  })
+}
