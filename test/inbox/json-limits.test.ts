@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MAX_JSON_BYTES, MAX_JSON_DEPTH } from '../../src/kernel/limits.ts'
+import { RESERVED_PREFIXES } from '../../src/model/events/events.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
@@ -123,5 +124,15 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
         `INSERT INTO workflow_event (workflow_id, event_type, data) VALUES ('${id}', 'a.${'b'.repeat(254)}', NULL)`,
       ),
     ).rejects.toThrow(/workflow_event\.event_type/)
+  })
+
+  it('an event of a client cannot have a type that begins like one of the engine', async () => {
+    const id = await go.insert('x.v1')
+    const event = (type: string): Promise<unknown> =>
+      go.sql(`INSERT INTO workflow_event (workflow_id, event_type) VALUES ('${id}', '${type}')`)
+    for (const prefix of RESERVED_PREFIXES) {
+      await expect(event(`${prefix}.note`), prefix).rejects.toThrow(/workflow_event\.event_type/)
+      await event(`${prefix}s.note`)
+    }
   })
 })

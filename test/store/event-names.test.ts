@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { EVENT_TYPES, type EventType } from '../../src/model/events/events.ts'
+import { EVENT_TYPES, type EventType, RESERVED_PREFIXES } from '../../src/model/events/events.ts'
 
 const STORE = fileURLToPath(new URL('../../src/store/', import.meta.url))
 /** Types that SQL writes by itself: outcomes that plain SQL gave a run, heartbeats, and tables of their own. */
@@ -44,11 +44,10 @@ describe.each(['postgres', 'sqlite'] as const)('event types in the SQL of %s', (
     expect([...named].sort()).toEqual(EVENT_TYPES.filter((type) => !type.includes('.')).sort())
   })
 
-  it('prefixes that clients cannot use are those of declared types', () => {
-    const first: ReadonlySet<string> = new Set(EVENT_TYPES.map((type) => type.split('.')[0] as string))
-    const reserved = reservedIn(kind)
-    expect(reserved).toContain('instance')
-    expect(reserved.filter((word) => !first.has(word))).toEqual([])
+  it('reserves exactly the declared prefixes, and its message names them', () => {
+    expect([...reservedIn(kind)].sort()).toEqual(RESERVED_PREFIXES)
+    const [, named = ''] = /names that begin with ([a-z, ]+) are the engine/.exec(eventTriggers(kind)) ?? []
+    expect(named.split(/, | or /).sort()).toEqual(RESERVED_PREFIXES)
   })
 })
 
@@ -94,9 +93,13 @@ function written(values: string): readonly string[] {
   return words(column.replace(/\w+ = '[a-z]*'/, ''))
 }
 
+function eventTriggers(kind: 'postgres' | 'sqlite'): string {
+  return readFileSync(join(STORE, kind, 'repeatable/70_events.sql'), 'utf8')
+}
+
 /** Words before a dot that clients cannot use. */
 function reservedIn(kind: 'postgres' | 'sqlite'): readonly string[] {
-  const text = readFileSync(join(STORE, kind, 'repeatable/70_events.sql'), 'utf8')
+  const text = eventTriggers(kind)
   const list =
     kind === 'postgres'
       ? /'\^\(([a-z|]+)\)\\\.'/.exec(text)?.[1]?.split('|')

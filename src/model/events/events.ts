@@ -41,6 +41,11 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[]
 
+/** First words of dotted types. Clients of plain SQL cannot write types that begin with one of them: repeatable/70_events.sql. */
+export const RESERVED_PREFIXES: readonly string[] = [
+  ...new Set(EVENT_TYPES.filter((type) => type.includes('.')).map((type) => type.split('.', 1)[0] as string)),
+].sort()
+
 export function isRunEvent(type: string): type is RunEventType {
   return Object.hasOwn(RUN_EVENTS, type)
 }

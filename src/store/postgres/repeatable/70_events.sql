@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- Events that clients write.
 
 CREATE OR REPLACE FUNCTION workflow.inbox_data() RETURNS trigger
@@ -17,7 +17,7 @@ $$;
 -- dropped, whether it repeats or contradicts the recorded event. A client may add three things: types of its own, with a dot
 -- in them; a `started` or `heartbeat` of a current lease whose data has keys beyond those that the triggers and the clients
 -- in use write themselves; and a heartbeat that moved no lease, when the last recorded event of the run is a different one.
--- No client chooses an id.
+-- No client chooses an id. src/model/events/events.ts declares the first words that only the engine uses.
 CREATE OR REPLACE FUNCTION workflow.inbox_event_insert() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -27,12 +27,12 @@ DECLARE
 BEGIN
   IF NEW.event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'cancelled')
     AND (NEW.event_type !~ '^[a-z][a-z_]*(\.[a-z][a-z_]*)+$'
-         OR NEW.event_type ~ '^(run|instance|gate|worker|queue|cron|schedule|workflow|registry)\.')
+         OR NEW.event_type ~ '^(completion|cron|each|gate|instance|node|queue|registry|run|schedule|store|worker|workflow)\.')
   THEN
     PERFORM workflow.inbox_refuse('workflow_event', 'event_type', format(
       'must be created, leased, started, heartbeat, succeeded, failed, retried, cancelled or a dotted word of your own, not %s',
       workflow.inbox_quote(NEW.event_type)),
-      'A word of your own looks like app.note, in small letters; run, instance, gate, worker, queue, cron, schedule, workflow and registry are the engine''s.');
+      'A word of your own looks like app.note, in small letters; names that begin with instance, node, each, run, completion, gate, cron, schedule, queue, worker, workflow, registry or store are the engine''s.');
   END IF;
   SELECT r.status, r.instance_id, r.node, r.tenant, r.leased_by INTO run FROM workflow.workflow_run r WHERE r.id = NEW.workflow_id;
   IF NOT FOUND THEN
@@ -58,9 +58,9 @@ BEGIN
   ELSIF NEW.event_type NOT LIKE '%.%' THEN
     RETURN NULL;
   END IF;
-  -- from the sequence, whatever the client wrote, and after the lock: ids are unique and in the order of events
+  -- from the sequence and after the lock, whatever id the client gave: ids are unique and in the order of events
   NEW.id := nextval('workflow.workflow_event_id_seq');
-  -- the run says to which instance and tenant the event belongs
+  -- the event belongs to the instance and the tenant of its run
   NEW.instance_id := run.instance_id;
   NEW.seq := NULL;
   NEW.node := run.node;
