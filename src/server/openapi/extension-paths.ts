@@ -3,60 +3,6 @@ import type { Operation, Paths } from './operation.ts'
 import { PAGE } from './parameters.ts'
 import { anything, flag, list, object, ref, text, time, whole, word } from './schema.ts'
 
-const CHECKPOINT = {
-  save: {
-    tag: 'Checkpoints',
-    summary: 'Save a checkpoint',
-    description:
-      'Takes the place of the one before; `sequence` counts them. Allowed until the job has ended. With `worker_id` only ' +
-      'while that worker holds the job.',
-    scope: 'work',
-    body: {
-      schema: object(
-        { state: anything('Any JSON, up to 1 MB.'), worker_id: text('Must hold the job, if given.') },
-        { required: ['state'] },
-      ),
-      example: { state: { processed: 500, cursor: 'page-500' } },
-    },
-    answers: { '200': { description: 'It is saved.', schema: ref('Checkpoint') } },
-    errors: ['not_found', 'conflict', 'payload_too_large'],
-  },
-  look: {
-    tag: 'Checkpoints',
-    summary: 'Read the checkpoint of a job',
-    description: 'Also after the job has ended. A job that is started again shows it as `checkpoint`.',
-    answers: { '200': { description: 'The latest.', schema: ref('Checkpoint') } },
-    errors: ['not_found'],
-  },
-  remove: {
-    tag: 'Checkpoints',
-    summary: 'Delete the checkpoint of a job',
-    description: 'Also if there is none. The next one has `sequence` 1.',
-    scope: 'work',
-    answers: { '200': { description: 'There is none any more.', schema: object({ deleted: flag(), job_id: text() }) } },
-    errors: ['not_found'],
-  },
-  resume: {
-    tag: 'Checkpoints',
-    summary: 'Read the checkpoint of a job, if it has one',
-    answers: {
-      '200': {
-        description: '`has_checkpoint` says whether.',
-        schema: object({ job_id: text(), has_checkpoint: flag(), checkpoint: ref('Checkpoint') }),
-      },
-    },
-    errors: ['not_found'],
-  },
-} as const satisfies Record<string, Operation>
-
-const { save, look, remove, resume } = CHECKPOINT
-const asAlias = (operation: Operation): Operation => ({
-  ...operation,
-  summary: `${operation.summary} (official client)`,
-})
-const ALIAS = { post: asAlias(save), get: asAlias(look), delete: asAlias(remove) }
-const ALIAS_RESUME = { get: asAlias(resume) }
-
 const PROGRESS_BODY = {
   progress: { type: 'number', description: 'From 0 to 1; beyond is put to the nearest end.' },
   message: text('What it does at the moment.'),
@@ -87,16 +33,6 @@ const webhook = (summary: string, more: Partial<Operation> = {}): Operation => (
 })
 
 export const EXTENSION_PATHS: Paths = {
-  '/ojs/v1/jobs/{id}/checkpoint': {
-    put: save,
-    post: { ...save, summary: 'Save a checkpoint (the same)' },
-    get: look,
-    delete: remove,
-  },
-  '/ojs/v1/checkpoints/{id}': ALIAS,
-  '/ojs/v1/checkpoints/{id}/resume': ALIAS_RESUME,
-  '/ojs/v1/ojs/v1/checkpoints/{id}': ALIAS,
-  '/ojs/v1/ojs/v1/checkpoints/{id}/resume': ALIAS_RESUME,
   '/ojs/v1/jobs/{id}/progress': {
     put: {
       tag: 'Checkpoints',
@@ -252,15 +188,6 @@ export const EXTENSION_PATHS: Paths = {
 }
 
 export const EXTENSION_SCHEMAS = {
-  Checkpoint: object(
-    {
-      job_id: text(),
-      state: anything('As it was saved.'),
-      sequence: whole('Saves since the first, or since the last deletion.'),
-      created_at: time(),
-    },
-    { required: ['job_id', 'state', 'sequence'] },
-  ),
   Progress: object({
     job_id: text(),
     state: text(),

@@ -1,107 +1,116 @@
 /**
- * Checkpoints: state that a job goes on from when it is started again. One per job, the latest counts; it outlives
- * failures and retries, and is kept with the job once that has ended, though no longer changed.
- * The official client knows them under /checkpoints/:id, behind a prefix that it puts there twice.
+ * Checkpoints of jobs. The official client knows them under /checkpoints/:id, behind a prefix that it puts there twice.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { EngineApi } from '../../../engine/api.ts'
-import { bodyObject } from '../../../http/body.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
-import { PetrelError } from '../../../kernel/errors.ts'
-import { unstorable } from '../../../kernel/json-limits.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import type { SavedRow } from '../../../model/saved.ts'
-import { type Body, refuseMistakes } from '../../../wire/mistaken.ts'
-import { BodyNotes } from '../../source/reader.ts'
-import { readWorkerId } from '../compile/names.ts'
-import { checkpointWire } from './checkpoint-wire.ts'
-import type { OjsContext } from './context.ts'
-import { jobProblem } from './jobs/job-problem.ts'
-import { findRun } from './jobs/job-reply.ts'
-import { reporterOf } from './reporter.ts'
+import {
+  type CheckpointRefused,
+  removeCheckpoint,
+  saveCheckpoint,
+  showCheckpoint,
+} from '../../../operations/runs/checkpoints.ts'
+import type { Value } from '../../../wire/schema.ts'
+import { type OjsAsked, type OjsContext, route } from './context.ts'
+import { ofJob } from './jobs/job-problem.ts'
+import {
+  CheckpointDeleted,
+  CheckpointReply,
+  CheckpointRequest,
+  CheckpointResumed,
+  checkpointText,
+  checkpointWire,
+} from './wire/checkpoint.ts'
 
-type ById = { Params: { readonly id: string } }
+const SAVE = {
+  tag: 'Checkpoints',
+  does: saveCheckpoint,
+  description:
+    'Takes the place of the one before; `sequence` counts them. Allowed until the job has ended. With `worker_id` only ' +
+    'while that worker holds the job.',
+  body: { schema: CheckpointRequest, example: { state: { processed: 500, cursor: 'page-500' } } },
+  answers: { '200': { description: 'It is saved.', schema: CheckpointReply } },
+  errors: ['not_found', 'conflict', 'payload_too_large'],
+} as const
 
-const MAX_CHECKPOINT_BYTES = 1024 * 1024
+const SHOW = {
+  tag: 'Checkpoints',
+  does: showCheckpoint,
+  description: 'Also after the job has ended. A job that is started again shows it as `checkpoint`.',
+  otherQuery: 'ignored',
+  answers: { '200': { description: 'The latest.', schema: CheckpointReply } },
+  errors: ['not_found'],
+} as const
 
-const ALIASES = ['/ojs/v1/checkpoints/:id', '/ojs/v1/ojs/v1/checkpoints/:id']
+const REMOVE = {
+  tag: 'Checkpoints',
+  does: removeCheckpoint,
+  description: 'Also if there is none. The next one has `sequence` 1.',
+  answers: { '200': { description: 'There is none any more.', schema: CheckpointDeleted } },
+  errors: ['not_found'],
+} as const
 
-export function checkpointRoutes(app: FastifyInstance, context: OjsContext): void {
-  const { engine } = context
-  const scope = { config: { access: { scope: 'work' as const } } }
-  const path = '/ojs/v1/jobs/:id/checkpoint'
-  const save = (request: FastifyRequest<ById>) => saveCheckpoint(context, request)
-  const look = (request: FastifyRequest<ById>) => readCheckpoint(engine, request)
-  const remove = async (request: FastifyRequest<ById>) => {
-    const { id } = await findRun(engine, request.params.id, request.caller)
-    await engine.records.saved.remove(id)
-    return { deleted: true, job_id: id }
-  }
-  app.put<ById>(path, scope, save)
-  for (const one of [path, ...ALIASES]) {
-    app.post<ById>(one, scope, save)
-    app.get<ById>(one, look)
-    app.delete<ById>(one, scope, remove)
-  }
-  for (const one of ALIASES) app.get<ById>(`${one}/resume`, (request) => resumeCheckpoint(engine, request))
+const RESUME = {
+  tag: 'Checkpoints',
+  summary: 'Read the checkpoint of a job, if it has one (official client)',
+  does: showCheckpoint,
+  otherQuery: 'ignored',
+  answers: { '200': { description: '`has_checkpoint` says whether.', schema: CheckpointResumed } },
+  errors: ['not_found'],
+} as const
+
+const SAVE_ALIAS = { ...SAVE, summary: 'Save a checkpoint (official client)' }
+const SHOW_ALIAS = { ...SHOW, summary: 'Read the checkpoint of a job (official client)' }
+const REMOVE_ALIAS = { ...REMOVE, summary: 'Delete the checkpoint of a job (official client)' }
+
+export const CHECKPOINT_ROUTES = [
+  route('PUT /ojs/v1/jobs/:id/checkpoint', { ...SAVE, summary: 'Save a checkpoint' }, save),
+  route('POST /ojs/v1/jobs/:id/checkpoint', { ...SAVE, summary: 'Save a checkpoint (the same)' }, save),
+  route('GET /ojs/v1/jobs/:id/checkpoint', { ...SHOW, summary: 'Read the checkpoint of a job' }, show),
+  route('DELETE /ojs/v1/jobs/:id/checkpoint', { ...REMOVE, summary: 'Delete the checkpoint of a job' }, remove),
+
+  route('POST /ojs/v1/checkpoints/:id', SAVE_ALIAS, save),
+  route('GET /ojs/v1/checkpoints/:id', SHOW_ALIAS, show),
+  route('DELETE /ojs/v1/checkpoints/:id', REMOVE_ALIAS, remove),
+  route('GET /ojs/v1/checkpoints/:id/resume', RESUME, resume),
+
+  route('POST /ojs/v1/ojs/v1/checkpoints/:id', SAVE_ALIAS, save),
+  route('GET /ojs/v1/ojs/v1/checkpoints/:id', SHOW_ALIAS, show),
+  route('DELETE /ojs/v1/ojs/v1/checkpoints/:id', REMOVE_ALIAS, remove),
+  route('GET /ojs/v1/ojs/v1/checkpoints/:id/resume', RESUME, resume),
+]
+
+type Asked = OjsAsked & { readonly params: { readonly id: string } }
+
+async function save(
+  { params: { id }, body, perform, request }: Asked & { readonly body: Value<typeof CheckpointRequest> },
+  { voices }: OjsContext,
+): Promise<Value<typeof CheckpointReply>> {
+  const worker = body.worker_id ?? null
+  const asked = { id, state: checkpointText(body), worker, speaker: voices.speakerOf(request) }
+  const saved = await ofJob(id, 'active', perform(saveCheckpoint, asked))
+  if ('status' in saved) throw notSaved(id, saved)
+  return wire(saved)
 }
 
-async function saveCheckpoint(context: OjsContext, request: FastifyRequest<ById>): Promise<object> {
-  const { engine } = context
-  const run = await findRun(engine, request.params.id, request.caller)
-  const { id } = run
-  const body = bodyObject(request, { empty: 'refused' })
-  const notes = new BodyNotes()
-  const named = readWorkerId(notes.root(body).get('worker_id'))
-  refuseMistakes(notes)
-  const state = textOf(body)
-  const holder = await reporterOf(context, request, run, named)
-  if (holder instanceof PetrelError) throw jobProblem(holder, id, 'active')
-  const saved = await engine.records.saved.put({ runId: id, holder, state })
-  if ('status' in saved) throw notSaved(id, saved.status, holder)
-  return reply(saved)
+async function show({ params: { id }, perform }: Asked): Promise<Value<typeof CheckpointReply>> {
+  const { saved } = await ofJob(id, '', perform(showCheckpoint, { id }))
+  if (saved !== null) return wire(saved)
+  throw notFound('checkpoint', id, 'The job exists and has saved no checkpoint, or it was deleted.')
 }
 
-/** A bare state is kept as it is, so that workers of every kind read each other's; with more, all of it is wrapped. */
-function textOf(body: Body): string {
-  if (body['state'] === undefined) {
-    throw new RequestError('invalid_request', 'state is missing', {
-      details: { field: 'state' },
-      hint: '{ "state": … }: any JSON value, up to 1 MB.',
-    })
-  }
-  const { state, step_index: stepIndex, metadata } = body
-  const more = {
-    ...(stepIndex === undefined ? {} : { step_index: stepIndex }),
-    ...(metadata === undefined ? {} : { metadata }),
-  }
-  const text = JSON.stringify(Object.keys(more).length === 0 ? state : { petrel: { state, ...more } })
-  const error = unstorable(text, MAX_CHECKPOINT_BYTES)
-  if (error === null) return text
-  throw new RequestError(
-    error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_payload',
-    `state: ${error.message}`,
-    {
-      details: { field: 'state', max_bytes: MAX_CHECKPOINT_BYTES },
-    },
-  )
+async function remove({ params: { id }, perform }: Asked): Promise<Value<typeof CheckpointDeleted>> {
+  const removed = await ofJob(id, '', perform(removeCheckpoint, { id }))
+  return { deleted: true, job_id: removed.id }
 }
 
-async function readCheckpoint(engine: EngineApi, request: FastifyRequest<ById>): Promise<object> {
-  const { id } = await findRun(engine, request.params.id, request.caller)
-  const saved = (await engine.records.saved.of([id])).get(id)
-  if (saved !== undefined && saved.state !== null) return reply(saved)
-  throw notFound('checkpoint', id, 'The job is there and has saved no checkpoint, or it was deleted.')
-}
-
-async function resumeCheckpoint(engine: EngineApi, request: FastifyRequest<ById>): Promise<object> {
-  const { id } = await findRun(engine, request.params.id, request.caller)
-  const saved = (await engine.records.saved.of([id])).get(id)
-  if (saved === undefined || saved.state === null) return { job_id: id, has_checkpoint: false }
+async function resume({ params, perform }: Asked): Promise<Value<typeof CheckpointResumed>> {
+  const { id, saved } = await ofJob(params.id, '', perform(showCheckpoint, params))
+  if (saved === null) return { job_id: id, has_checkpoint: false }
   return { job_id: id, has_checkpoint: true, checkpoint: checkpointWire(saved) }
 }
 
-function reply(saved: SavedRow): object {
+function wire(saved: SavedRow): Value<typeof CheckpointReply> {
   const checkpoint = checkpointWire(saved)
   return { ...checkpoint, checkpoint }
 }
@@ -114,11 +123,11 @@ const WORDS: Readonly<Record<RunStatus, string>> = {
   cancelled: 'cancelled',
 }
 
-/** `holder`: null if the request did not say who asks. */
-function notSaved(id: string, status: RunStatus | null, holder: string | null): RequestError {
+/** `holder`: null if the request did not name a worker. */
+function notSaved(id: string, { status, holder }: CheckpointRefused): RequestError {
   if (status === null) return notFound('job', id)
   const held = status === 'leased'
-  const message = held ? `job ${id} is held by someone else than ${holder}` : `job ${id} is ${WORDS[status]}`
+  const message = held ? `job ${id} is held by another worker than ${holder}` : `job ${id} is ${WORDS[status]}`
   return new RequestError('conflict', message, {
     details: {
       job_id: id,
@@ -127,6 +136,6 @@ function notSaved(id: string, status: RunStatus | null, holder: string | null): 
     },
     hint: held
       ? 'The lease of this worker has ended; stop working on the job.'
-      : 'Only a job that somebody works on takes this; one that has ended is not changed any more.',
+      : 'Only a job that a worker executes accepts this; one that has ended is not changed any more.',
   })
 }

@@ -42,6 +42,6 @@ export interface OjsOptions {
 }
 
 /** What a function is given that answers several routes. */
-export type OjsAsked = Pick<Asked<string, never, never>, 'params' | 'caller' | 'perform' | 'request' | 'reply'>
+export type OjsAsked = Pick<Asked<string, never, never>, 'caller' | 'perform' | 'request' | 'reply'>
 
 export const route = routeOf<OjsContext>()

@@ -1,13 +1,11 @@
 /** What goes beyond the core of OJS, in one place. */
 import type { FastifyInstance } from 'fastify'
 import { adminJobRoutes, tenantJobRoute } from './admin/admin-jobs.ts'
-import { checkpointRoutes } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
 import { progressRoutes } from './events/progress.ts'
 import { webhookRoutes } from './events/webhooks.ts'
 
 export function extensionRoutes(app: FastifyInstance, context: OjsContext): void {
-  checkpointRoutes(app, context)
   progressRoutes(app, context)
   webhookRoutes(app, context)
   adminJobRoutes(app, context)

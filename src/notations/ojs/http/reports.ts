@@ -1,7 +1,6 @@
 /** How jobs ended: ack and nack, of one job or of many, the job named in the body or in the path. */
 import type { FastifyRequest } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
-import type { Route } from '../../../http/describe/route.ts'
 import { errorAnswer } from '../../../http/failure.ts'
 import { RequestError } from '../../../http/request-error.ts'
 import type { LeaseReport, LeaseSettled } from '../../../model/leases.ts'
@@ -28,6 +27,10 @@ const MOST_REPORTS = 1000
 
 type Reading = (part: Part) => LeaseReport
 
+interface ById {
+  readonly id: string
+}
+
 interface Kind {
   readonly name: 'ack' | 'nack'
   readonly summary: string
@@ -37,79 +40,80 @@ interface Kind {
   readonly wire: (settled: LeaseSettled) => Value<typeof ReportReply>
 }
 
+const ACK: Kind = {
+  name: 'ack',
+  summary: 'Report that a job succeeded',
+  body: AckRequest,
+  bodyOfJob: AckOfJob,
+  read: readAck,
+  wire: ackWire,
+}
+
+const NACK: Kind = {
+  name: 'nack',
+  summary: 'Report that a job failed',
+  body: NackRequest,
+  bodyOfJob: NackOfJob,
+  read: readNack,
+  wire: nackWire,
+}
+
+const ONE = {
+  tag: 'Workers',
+  does: settleRuns,
+  answers: { '200': { description: 'It is recorded, and its workflow has moved on.', schema: ReportReply } },
+  errors: ['not_found', 'conflict'],
+} as const
+
+const MANY = {
+  tag: 'Workers',
+  does: settleRuns,
+  description: 'Each is decided by itself: one that is refused changes nothing for the others.',
+  answers: { '200': { description: 'What became of each.', schema: ReportBatchReply } },
+} as const
+
 export const REPORT_ROUTES = [
-  ...reportRoutes({
-    name: 'ack',
-    summary: 'Report that a job succeeded',
-    body: AckRequest,
-    bodyOfJob: AckOfJob,
-    read: readAck,
-    wire: ackWire,
-  }),
-  ...reportRoutes({
-    name: 'nack',
-    summary: 'Report that a job failed',
-    body: NackRequest,
-    bodyOfJob: NackOfJob,
-    read: readNack,
-    wire: nackWire,
-  }),
+  route('POST /ojs/v1/workers/ack', { ...ONE, ...inBody(ACK) }, reported(ACK)),
+  route('POST /ojs/v1/workers/nack', { ...ONE, ...inBody(NACK) }, reported(NACK)),
+  route('POST /ojs/v1/jobs/:id/ack', { ...ONE, ...inPath(ACK) }, reportedOf(ACK)),
+  route('POST /ojs/v1/jobs/:id/nack', { ...ONE, ...inPath(NACK) }, reportedOf(NACK)),
+  route('POST /ojs/v1/workers/ack/batch', { ...MANY, ...inBatch(ACK) }, reportedInBatch(ACK)),
+  route('POST /ojs/v1/workers/nack/batch', { ...MANY, ...inBatch(NACK) }, reportedInBatch(NACK)),
 ]
 
-function reportRoutes({ name, summary, body, bodyOfJob, read, wire }: Kind): readonly Route<OjsContext>[] {
-  const one = {
-    tag: 'Workers',
-    does: settleRuns,
-    answers: {
-      '200': { description: 'It is recorded, and its workflow has moved on.', schema: ReportReply },
-    },
-    errors: ['not_found', 'conflict'],
-  } as const
-  return [
-    route(
-      `POST /ojs/v1/workers/${name}`,
-      { ...one, summary, body: { schema: body, readByRoute: true } },
-      async (asked, context) => {
-        const given = bodyObject(asked.request, { empty: 'refused' })
-        return wire(await settleOne(asked, context, readWith(given, read)))
-      },
-    ),
+function inBody({ summary, body }: Kind) {
+  return { summary, body: { schema: body, readByRoute: true } }
+}
 
-    route(
-      `POST /ojs/v1/jobs/:id/${name}`,
-      { ...one, summary: `${summary}, by its path`, body: { schema: bodyOfJob, optional: true, readByRoute: true } },
-      async (asked, context) => {
-        const given = bodyObject(asked.request, { empty: 'allowed' })
-        const { id } = asked.params as { readonly id: string }
-        return wire(await settleOne(asked, context, readWith({ ...given, job_id: id }, read)))
-      },
-    ),
+function inPath({ summary, bodyOfJob }: Kind) {
+  return { summary: `${summary}, by its path`, body: { schema: bodyOfJob, optional: true, readByRoute: true } }
+}
 
-    route(
-      `POST /ojs/v1/workers/${name}/batch`,
-      {
-        tag: 'Workers',
-        summary: `${summary}, many at once`,
-        does: settleRuns,
-        description: 'Each is decided by itself: one that is refused changes nothing for the others.',
-        body: { schema: object({ [`${name}s`]: list(body, '1 to 1000.') }), readByRoute: true },
-        answers: { '200': { description: 'What became of each.', schema: ReportBatchReply } },
-      },
-      async (asked, context) => {
-        const { request } = asked
-        const { entries, word } = entriesOf(bodyObject(request, { empty: 'refused' }), name)
-        return batchWire(
-          request,
-          await settleMany(
-            asked,
-            context,
-            entries.map((one, i) => tryRead(one, [word, i], read)),
-          ),
-          wire,
-        )
-      },
-    ),
-  ]
+function inBatch({ name, summary, body }: Kind) {
+  const schema = object({ [`${name}s`]: list(body, '1 to 1000.') })
+  return { summary: `${summary}, many at once`, body: { schema, readByRoute: true } }
+}
+
+type One = Value<typeof ReportReply>
+
+function reported({ read, wire }: Kind) {
+  return async (asked: OjsAsked, context: OjsContext): Promise<One> =>
+    wire(await settleOne(asked, context, readWith(bodyObject(asked.request, { empty: 'refused' }), read)))
+}
+
+function reportedOf({ read, wire }: Kind) {
+  return async (asked: OjsAsked & { readonly params: ById }, context: OjsContext): Promise<One> => {
+    const given = bodyObject(asked.request, { empty: 'allowed' })
+    return wire(await settleOne(asked, context, readWith({ ...given, job_id: asked.params.id }, read)))
+  }
+}
+
+function reportedInBatch({ name, read, wire }: Kind) {
+  return async (asked: OjsAsked, context: OjsContext): Promise<Value<typeof ReportBatchReply>> => {
+    const { entries, word } = entriesOf(bodyObject(asked.request, { empty: 'refused' }), name)
+    const reports = entries.map((one, i) => tryRead(one, [word, i], read))
+    return batchWire(asked.request, await settleMany(asked, context, reports), wire)
+  }
 }
 
 async function settleOne(asked: OjsAsked, context: OjsContext, report: LeaseReport): Promise<LeaseSettled> {

@@ -9,6 +9,7 @@ import { deadLetterRoutes } from './admin/dead-letter.ts'
 import { QUEUE_ROUTES } from './admin/queues.ts'
 import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
 import { TENANT_ROUTES } from './admin/tenants.ts'
+import { CHECKPOINT_ROUTES } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
 import { CRON_ROUTES } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
@@ -28,6 +29,7 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...WORKER_ROUTES,
   ...REPORT_ROUTES,
   ...SCHEMA_ROUTES,
+  ...CHECKPOINT_ROUTES,
   ...CRON_ROUTES,
   ...QUEUE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,

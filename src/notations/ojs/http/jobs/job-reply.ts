@@ -14,7 +14,7 @@ import { deliverRuns } from '../../../../operations/runs/deliver.ts'
 import { placeholder } from '../../../../wire/json-text.ts'
 import type { Noting } from '../../../interface/projection.ts'
 import { workflowParts, workflowPlaces } from '../../project/results.ts'
-import { checkpointWire } from '../checkpoint-wire.ts'
+import { checkpointWire } from '../wire/checkpoint.ts'
 import { type JobFailure, type JobWire, jobWire } from '../wire/job.ts'
 
 /** The history has them all; a reply shows the newest. */

@@ -29,6 +29,7 @@ import { errorObject } from '../../project/failures.ts'
 import type { JobWorkflow as JobPlace } from '../../project/results.ts'
 import { JOB_STATES, type JobState, jobState, startsOf } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
+import { Checkpoint, type CheckpointWire } from './checkpoint.ts'
 import { RetryPolicy, UniquePolicy } from './job-request.ts'
 
 const ANY_OBJECT = anything({ type: 'object' })
@@ -114,9 +115,7 @@ const JOB_FIELDS = {
   parent_results: optional(list(anything('A result, or null.'), 'Results of what came before, by position.')),
   workflow: optional(JobWorkflow),
   retry_of: optional(text('The job that this one tries again.')),
-  checkpoint: optional(
-    anything({ type: 'object', description: 'What it saved before: its handler goes on from there.' }),
-  ),
+  checkpoint: optional(Checkpoint),
   tenant: optional(text()),
   initiator: optional(text('Who enqueued it.')),
 }
@@ -154,7 +153,7 @@ export interface JobExtras {
   /** Failed executions since it was enqueued (or taken back out of the dead letters), oldest first. */
   readonly failures?: readonly JobFailure[]
   readonly workflow?: JobPlace
-  readonly checkpoint?: Json
+  readonly checkpoint?: CheckpointWire
   /** Known to whoever just reported the failure; else taken from the last of `failures`. */
   readonly retryDelayMs?: number | null
 }
