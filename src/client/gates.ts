@@ -14,7 +14,7 @@ export interface Answer {
   readonly reason?: string
 }
 
-/** Decisions of people, and signals from outside. */
+/** Decisions of people, and signals of other programs. */
 export class Gates {
   readonly #engine: EngineApi
 
@@ -27,7 +27,7 @@ export class Gates {
     return this.#engine.queries.listGates(gateQuery(filter))
   }
 
-  /** The gate with its instance, and what its votes amount to. */
+  /** The gate with its instance, and the result of its votes. */
   async get(id: string): Promise<GateView> {
     const view = await this.#engine.gate(id)
     if (view === null) throw new PetrelError('not_found', `there is no gate ${id}`)

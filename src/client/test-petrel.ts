@@ -32,7 +32,7 @@ export interface TestPetrel {
   readonly petrel: Petrel
   readonly clock: TestClock
   /**
-   * Resolves when nothing more happens unless the clock is moved or someone acts: no handler runs, and no worker could
+   * Resolves when nothing more happens unless the clock is moved or a client acts: no handler runs, and no worker could
    * claim anything. Rejects if that takes longer than `timeoutMs`, 10 seconds unless given.
    */
   idle(options?: { readonly timeoutMs?: number }): Promise<void>
@@ -96,7 +96,7 @@ async function firstBusy(engine: Engine): Promise<RunRow | null> {
   return null
 }
 
-/** Nothing stands in its way but its place in the queue. */
+/** Only its place in the queue delays it. */
 async function isClaimable(engine: Engine, run: RunRow): Promise<boolean> {
   const { reasons } = await engine.whyRun(run)
   return reasons.every(({ kind }) => kind === 'queue')

@@ -1,7 +1,7 @@
 /**
  * Every error code of Petrel, in one table: its HTTP status, the exit code of a command, whether the same request may
- * succeed later, and what a person can do about it, over HTTP and at a shell. Codes are stable. Errors that a handler
- * throws are told apart by class: the class is the policy.
+ * succeed later, and what a person can do about it, over HTTP and at a shell. Codes are stable. The class of an error
+ * that a handler throws decides what happens to its run.
  */
 
 interface ErrorKind {
@@ -214,7 +214,7 @@ export interface ErrorDetails {
   readonly path?: string
   /** The message without its subject: an adapter with another name for the subject puts that in front. */
   readonly problem?: string
-  /** What would be right, where the hint of the code does not say it. */
+  /** What would be right, if the hint of the code does not contain it. */
   readonly hint?: string
   readonly [more: string]: unknown
 }
@@ -244,7 +244,7 @@ export function inputError(code: ErrorCode, path: string, problem: string, facts
   return new PetrelError(code, `${path}: ${problem}`, { ...facts, path, problem })
 }
 
-/** What would be right, by the facts; null: they do not say it. */
+/** What would be right, derived from the facts; null: it does not follow from them. */
 export function hintOf({ hint, known, kind, required_scope: scope }: ErrorDetails): string | null {
   if (hint !== undefined) return hint
   if (typeof scope === 'string') {

@@ -1,6 +1,6 @@
 /**
  * Numbers in JSON text that a double cannot hold: beyond its range, or integers that it would round. The sender would
- * get a different number back, so texts from outside that contain one are refused.
+ * get a different number back, so texts of clients that contain one are refused.
  */
 
 export interface InexactNumber {

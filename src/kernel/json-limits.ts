@@ -1,6 +1,4 @@
-/**
- * JSON from outside, checked before it joins a batch: a value that a store cannot hold must not fail its neighbours.
- */
+/** JSON from clients, checked before it joins a batch: a value that a store cannot hold must not fail the others. */
 
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
@@ -45,7 +43,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
   return null
 }
 
-/** A value from outside as the text that is stored. `place`: the caller's name for it, for the message. */
+/** A value from a client as the text that is stored. `place`: the caller's name for it, for the message. */
 export function storableText(
   value: unknown,
   place: string,

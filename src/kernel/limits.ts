@@ -30,7 +30,7 @@ export const MAX_LISTED_MISTAKES = 100
 /** Suggestions per file. Each one compares a name with every other name. */
 export const MAX_SUGGESTIONS = 20
 
-/** The longest delay of a run that continues later: a year and a day. Longer waits belong into a schedule. */
+/** The longest delay of a run that continues later: a year and a day. Longer waits belong in a schedule. */
 export const MAX_LATER_MS = 366 * 86_400_000
 
 /** setTimeout fires immediately for a longer delay. */

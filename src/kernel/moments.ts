@@ -5,7 +5,7 @@ const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]
 
 export interface Moment {
   readonly at: number
-  /** As the client wrote it, so that it reads its own words back; of a relative one, what it came to. */
+  /** As the client wrote it, so that it is returned unchanged; for a relative one, the resulting moment. */
   readonly text: string
   /** null: named, not counted from now. */
   readonly inMs: number | null

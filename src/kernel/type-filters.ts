@@ -71,7 +71,7 @@ export function takes({ before, tools }: ToolsFilter, type: string): boolean {
   )
 }
 
-/** What is wrong with a filter and how to write it; code that received the filter from outside adds its place. */
+/** What is wrong with a filter and how to write it; code that received the filter from a client adds its place. */
 export class TypeFilterError extends Error {}
 
 const ESCAPED = new Set(['%', '_', '\\'])
@@ -103,7 +103,7 @@ export function parseTypeFilter(text: string): TypeFilter {
   return { exact: name }
 }
 
-/** Names, prefixes and sets of tools apart, names and prefixes each once; null: every type. */
+/** Separates names, prefixes and sets of tools, names and prefixes each once; null: every type. */
 export function splitTypeFilters(types: readonly string[] | null): {
   readonly exact: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
@@ -134,7 +134,7 @@ function shown(text: string): string {
   return `'${text.length > 100 ? `${text.slice(0, 100)}…` : text}'`
 }
 
-/** A type or prefix from outside. `place`: the caller's name for it, such as `types[0]`. */
+/** A type or prefix from a client. `place`: the caller's name for it, such as `types[0]`. */
 export function readTypeFilter(text: string, place: string): TypeFilter {
   try {
     return parseTypeFilter(text)

@@ -1,4 +1,4 @@
-/** The table of notations. A new one joins by a line here. */
+/** The table of notations. A new notation is one more line. */
 import { dag } from './dag/notation.ts'
 import type { Notation, Programs } from './interface/notation.ts'
 import { plain } from './interface/plain.ts'
@@ -10,7 +10,7 @@ import { saga } from './saga/notation.ts'
 
 export const NOTATIONS: readonly Notation[] = [net, dag, playbook, saga, ojs]
 
-/** null: none of that name; nets that a program makes may have any. */
+/** null: there is no notation of that name; nets built by programs may have any name. */
 export function notationOf({ dialect }: { readonly dialect: string }): Notation | null {
   return NOTATIONS.find(({ name }) => name === dialect) ?? null
 }

@@ -1,4 +1,4 @@
-/** A text becomes a definition: its mark names the notation, which reads the rest. */
+/** Reads a text into a definition: its mark names the notation, which reads the rest. */
 import type { Notation } from './interface/notation.ts'
 import { NOTATIONS } from './notations.ts'
 import type { Definition } from './source/definition.ts'

@@ -1,6 +1,6 @@
 /**
- * Rows taken apart: their values in the order of the columns. Compiled to one array literal per table: asked for by the name of
- * each column, the rows that every step writes would take most of the time of a write.
+ * Splits rows into their values, in the order of the columns. Compiled to one array literal per table: reading each
+ * column by its name would take most of the time of a write.
  */
 import { type Cell, columnsOf, type Description, type RowOf } from '../model/table.ts'
 

@@ -29,7 +29,10 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   )
 }
 
-/** SQL that lets a role of a Postgres database use the inbox, and nothing else. Throws a RangeError if it is no name of a role. */
+/**
+ * SQL that lets a role of a Postgres database use the inbox, and nothing else. Throws a RangeError if `role` is not a
+ * valid name.
+ */
 export async function grantsFor(role: string): Promise<string> {
   const postgres = await import('./postgres/grants.ts')
   return postgres.grantsFor(role)

@@ -25,7 +25,9 @@ export interface Store {
   offload(): void
   /** The store's clock. */
   now(): Promise<number>
-  /** Writes as much as a step with a large result would, and takes it back. Throws if the store accepts no writes. */
+  /**
+   * Writes as much as a step with a large result would, and removes it again. Throws if the store accepts no writes.
+   */
   probeWrite(): Promise<void>
   /** Moves the store's clock relative to the machine's, for every process on this store (tests, dry runs). */
   moveClock(offsetMs: number): Promise<void>

@@ -78,9 +78,9 @@ export interface Sweeps {
    */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
   /**
-   * The clock was set back: leases, retries, timeouts, sessions, deadlines, gates, commands and deliveries that were derived
-   * from a time still to come last no longer than their own length from now. `known` false: only if the newest events
-   * are ahead of the clock. Returns whether it was so.
+   * The clock was set back: leases, retries, timeouts, sessions, deadlines, gates, commands and deliveries that were
+   * derived from a future time last no longer than their own length from now. `known` false: only if the newest events
+   * are ahead of the clock. Returns whether it was set back.
    */
   clockWentBack(params: { readonly known: boolean }): Promise<boolean>
   /** Roots and bare runs that `prune` would delete. */
@@ -90,8 +90,8 @@ export interface Sweeps {
   }): Promise<readonly { readonly id: string }[]>
   /**
    * Deletes ended instances, bare runs that ended or were deleted, and events older than the cut, in chunks; keeps
-   * for-ever idempotency keys. Returns rows removed. `among`: of instances and runs only these, and nothing else where
-   * there are some. One that cannot be deleted fails all.
+   * permanent idempotency keys. Returns rows removed. `among`: of instances and runs only these, and nothing else if
+   * the list is not empty. One that cannot be deleted fails the whole call.
    */
   prune(params: {
     readonly endedBefore: number

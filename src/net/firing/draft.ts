@@ -26,7 +26,7 @@ export class MissingFact extends Unloaded {
   }
 }
 
-/** The cascade cannot continue: all that this happening set in motion is taken back and the instance drains. */
+/** The cascade cannot continue: all changes of this happening are discarded and the instance drains. */
 export class Abandoned extends Error {
   readonly failure: Failure
   readonly node: string

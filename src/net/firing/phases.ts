@@ -38,7 +38,7 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   d.effects.push({ do: 'deadline', inMs: null })
   if (reason === 'cancel') d.enter('cancelling')
   else {
-    // A waiting instance, or one that could not even begin, is running while it drains.
+    // A waiting instance, or one that could not begin, is running while it drains.
     d.enter('running')
     if (undoDue(d)) d.enter('compensating')
   }

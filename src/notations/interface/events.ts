@@ -1,10 +1,10 @@
-/** The event log of an instance in the words of its notation, where those differ from the stored history. */
+/** The event log of an instance in the terms of its notation, if they differ from the stored history. */
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
 import type { Reading } from './projection.ts'
 import type { Table } from './sheet.ts'
 
-/** Where in the log an event stands: the n-th of its line of the history, from 1. */
+/** The position of an event in the log: the n-th of its line of the history, from 1. */
 export interface LogPlace {
   readonly seq: number
   readonly n: number
@@ -16,7 +16,7 @@ export const FROM_THE_BEGINNING: LogPlace = { seq: 0, n: 0 }
 export function parsePlace(text: string): LogPlace | null {
   const found = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
   if (found === null) return null
-  // A bare number names the whole line, all of whose events have been read.
+  // A number alone names the whole line: all of its events have been read.
   return { seq: Number(found[1]), n: found[2] === undefined ? Number.MAX_SAFE_INTEGER : Number(found[2]) }
 }
 
@@ -39,7 +39,7 @@ export interface LogPage {
 export interface EventLog {
   readonly types: readonly string[]
   page(reading: Reading, instance: InstanceRow, net: Net, asked: LogAsked): Promise<LogPage>
-  /** What some lines of the history tell: one line may be several events, or none. */
+  /** The events of some lines of the history: a line may have several, or none. */
   of(reading: Reading, instance: InstanceRow, net: Net, lines: readonly StoredEvent[]): Promise<readonly object[]>
   /** `since`: when the instance was created. */
   table(page: LogPage, since: number): Promise<Table>

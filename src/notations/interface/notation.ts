@@ -1,4 +1,4 @@
-/** What a notation provides: a way in, from a text to a net, and a way out, from an instance to its own words. */
+/** What a notation provides: it reads a text into a net, and projects an instance into its own terms. */
 import type { Vocabulary } from '../../expr/index.ts'
 import type { Json, Net } from '../../net/net.ts'
 import type { Handler } from '../../worker/handlers.ts'
@@ -13,13 +13,16 @@ export type Read = (source: Source, others: Others) => Definition | Promise<Defi
 /** Runs whose work is a program in the net, executed with tools. */
 export interface Programs {
   owns(type: string): boolean
-  /** What the author gave such a run, out of its payload: a stand-in returns it. */
+  /** What the author gave such a run, taken from its payload: a stand-in returns it. */
   input(payload: Json): Json
 }
 
 /** The work is done by services elsewhere, to which the runs send commands. */
 export interface Services {
-  /** For a dry run: handlers that build the commands of a net, by type; bodies that code would build stand in for themselves. */
+  /**
+   * For a dry run: handlers that build the commands of a net, by type; bodies that code would build are replaced by the
+   * values they are built from.
+   */
   handlers(net: Net, options: CommandOptions): Promise<readonly (readonly [string, Handler])[]>
 }
 
@@ -33,7 +36,7 @@ export interface CommandOptions {
 export interface Notation {
   /** As it is stored with definitions, nets and instances. */
   readonly name: string
-  /** The field by which a file states its notation, and the words that stand there. */
+  /** The field by which a file declares its notation, and the values of that field. */
   readonly mark: { readonly field: 'kind' | 'type'; readonly words: readonly string[] }
   detect(value: { readonly [key: string]: unknown }): boolean
   /** Loads the compiler when a file of this notation is met. */

@@ -1,4 +1,4 @@
-/** The way out in the words of the net itself: what a notation has unless it says otherwise. */
+/** The projection of a net in its own terms: the default of every notation. */
 import type { Projection } from './projection.ts'
 
 export const plain: Projection = {
@@ -18,5 +18,5 @@ export const plain: Projection = {
   terms: { node: 'node', kind: 'net' },
 }
 
-/** Outcomes that the state says already. */
+/** Outcomes that the state implies. */
 const PLAIN: ReadonlySet<string> = new Set(['success', 'failed', 'cancelled', 'rolled_back'])

@@ -1,4 +1,4 @@
-/** The way out of a notation: an instance, as rows of the store, becomes what its author calls it. */
+/** How a notation shows an instance: rows of the store become the terms of its author. */
 import type { Queries } from '../../model/queries/queries.ts'
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import type { Net, Node } from '../../net/net.ts'
@@ -14,7 +14,7 @@ export interface Reading {
   net(hash: string): Promise<Net | null>
 }
 
-/** Keeps account of what could not be shown. */
+/** Counts what could not be shown. */
 export interface Noting extends Reading {
   readonly faults: { note(place: string, id: string, error: unknown): void }
 }
@@ -30,7 +30,7 @@ export interface Steps {
   load(reading: Reading, net: Net, instance: InstanceRow, nodes: readonly Node[]): Promise<readonly OwnStep[]>
 }
 
-/** What a notation shows of an instance beside what all show. */
+/** What a notation shows of an instance in addition to what all notations show. */
 export interface Own {
   /** By the names of the fields in JSON. */
   readonly json: { readonly [field: string]: unknown }
@@ -45,23 +45,23 @@ export interface Telemetry {
 }
 
 export interface Terms {
-  /** All words of `state`. Left out: those of the engine. */
+  /** All values of `state`. Left out: those of the engine. */
   readonly states?: readonly string[]
   /** What an author's nodes are called. */
   readonly node: 'node' | 'step'
   /** What an instance is called. */
   readonly kind: string
-  /** How errors of its work are classified; left out: any word will do. */
+  /** The categories of errors of its work; left out: any word is accepted. */
   readonly errorCategories?: readonly string[]
 }
 
 export interface Projection {
-  /** Where the whole stands, in one word. */
+  /** The state of the whole, in one word. */
   state(row: Standing): string
-  /** The same in a list, where nothing else is shown: with the outcome that the word leaves open. */
+  /** The same for a list, where nothing else is shown: it includes the outcome. */
   headline(row: Standing): string
   readonly steps: Steps
-  /** null: the instance cannot be shown so. Left out: there is nothing more to show. */
+  /** null: the instance cannot be shown in this way. Left out: the notation shows nothing more. */
   readonly own?: (reading: Reading, instance: InstanceRow) => Promise<Own | null>
   /** The steps that began last, `most` of them. Left out: the runs are shown. */
   readonly progress?: (
@@ -74,11 +74,11 @@ export interface Projection {
   readonly telemetry?: Telemetry
   /** Left out: the same words as for any net. */
   readonly trace?: MakeTrace
-  /** What its work needs beside handlers: kinds of tools, subjects of services. */
+  /** What its work needs besides handlers: kinds of tools, subjects of services. */
   readonly uses?: { readonly name: string; of(net: Net): readonly string[] }
   /** Left out: the value of an instance is its results by node. */
   readonly result?: (reading: Reading, instance: InstanceRow) => Promise<Shape>
-  /** What becomes of finished work when somebody cancels. */
+  /** What happens to finished work when an instance is cancelled. */
   readonly cancel: 'stop' | 'undo'
   readonly terms: Terms
 }

@@ -1,8 +1,8 @@
-/** An instance as text for a person. What roles look like, and that no text steers a terminal, is the printer's business. */
+/** An instance as text for a person. The printer decides how each role looks, and escapes control characters. */
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Admission } from '../../net/net.ts'
 
-/** `state`: a word for where something stands. */
+/** `state`: a word for a state. */
 export type Role = 'state' | 'strong' | 'faint' | 'wrong'
 export type Text = string | { readonly text: string; readonly as: Role }
 export type Line = readonly Text[]
@@ -24,11 +24,11 @@ export interface Sheet {
   /** Behind the name of the instance. */
   readonly state: Line
   readonly facts: readonly Line[]
-  /** null: the notation has no words of its own for held tokens. */
+  /** null: the notation has no terms of its own for held tokens. */
   readonly blocked: readonly Blocked[] | null
   readonly failures: readonly Line[]
   readonly steps: Table
-  /** About steps that the table leaves out; null: it has all. */
+  /** A note about steps that the table leaves out; null: it has all of them. */
   readonly more: string | null
 }
 

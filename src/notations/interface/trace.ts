@@ -1,4 +1,4 @@
-/** Stored events as words that a person follows; the same for all notations unless one has its own. */
+/** Stored events as words for a person who follows an instance; the same for all notations unless one has its own. */
 
 import type {
   EventType,
@@ -27,7 +27,7 @@ export interface TracedData {
 export interface Trace {
   /** undefined: the event is not worth a line. */
   outcome(event: StoredEvent, data: TracedData, run: RunRow | undefined): string | undefined
-  /** What does the work at a node; undefined: the type of its run says it. */
+  /** What does the work at a node; undefined: the type of its run. */
   toolsAt(node: string): string | undefined
 }
 

@@ -12,7 +12,7 @@ export const saga: Notation = {
   },
   project: {
     ...plain,
-    // Half a saga is of use to nobody, whoever cancels it.
+    // A saga that is cancelled half way is useless, so its completed steps are undone.
     cancel: 'undo',
     uses: {
       name: 'subjects',

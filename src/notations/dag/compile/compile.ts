@@ -74,7 +74,7 @@ function gateOf({ options, timeoutMs, onTimeout }: Approval): GateWork {
   return { kind: 'gate', options, timeoutMs, onTimeout }
 }
 
-/** Governance blocks and escalates: unless it is restricted, anybody may decide. */
+/** Governance blocks and escalates: unless it is restricted, any person may decide. */
 function appealOf({ name, governance }: Step): GateWork {
   const gate = governance ?? { options: {}, timeoutMs: null, onTimeout: 'reject' }
   return gateOf({ ...gate, options: { title: `governance: ${name}`, ...gate.options } })

@@ -41,7 +41,7 @@ export interface Step extends Task {
   readonly onFailure: 'abort' | 'skip' | 'compensate' | null
   readonly readOnly: boolean
   readonly approval: Approval | null
-  /** The approvers when governance forbids the step; null: anybody. */
+  /** The approvers when governance forbids the step; null: any person. */
   readonly governance: Approval | null
   /** Validates `with`, or the workflow's input if there is none. */
   readonly inputSchema: Json | null

@@ -1,6 +1,7 @@
 /**
  * What the seven states do not express: that a completed workflow was rolled back, a failed one cancelled, timed out or
- * partly rolled back, and whom a blocked one waits for. A condition exists only while it has something to report.
+ * partly rolled back, and which people a blocked one waits for. A condition exists only while it has something to
+ * report.
  */
 
 import type { InstanceRow } from '../../../model/rows.ts'

@@ -1,4 +1,4 @@
-/** What a stored line about a run says of its step, or of the undo of its step. */
+/** Telemetry of a step, or of the undo of a step, from a stored event of its run. */
 
 import { isRunEvent, type RunEventType, type StoredData } from '../../../model/events/events.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'

@@ -39,7 +39,7 @@ export function readPolicy(part: Part, reading: Reading): Policy {
   }
 }
 
-/** One rule, of a task or of admission: the condition, and the part that says what follows. */
+/** One rule, of a task or of admission: the condition, and the part with what follows. */
 export interface ReadRule {
   readonly when: string | null
   readonly follows: Part

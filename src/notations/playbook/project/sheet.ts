@@ -1,4 +1,4 @@
-/** An execution as text: its counts, where it entered and ends, what failed, and its steps. */
+/** An execution as text: its counts, its entry and end, what failed, and its steps. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import { brief, count, span } from '../../../views/words.ts'

@@ -1,4 +1,4 @@
-/** What `petrel run` tells of an execution, line by line. */
+/** What `petrel run` prints about an execution, line by line. */
 
 import type { EventType } from '../../../model/events/events.ts'
 import type { RunRow, StoredEvent } from '../../../model/rows.ts'
@@ -7,7 +7,7 @@ import { plainOutcome, type Trace, type TracedData } from '../../interface/trace
 import { toolsOf } from './tools.ts'
 import { isStep } from './words.ts'
 
-/** What a playbook calls differently, and what only it shows. */
+/** Outcomes that a playbook names differently, or that only playbooks show. */
 const OUTCOMES: { readonly [T in EventType]?: string } = {
   succeeded: 'done',
   returned: 'postponed',

@@ -1,4 +1,4 @@
-/** What a line about a run says of its step, or of the iteration of its loop. */
+/** Events of a step, or of an iteration of a loop, from a line about its run. */
 
 import { isRunEvent, type StoredData } from '../../../model/events/events.ts'
 import type { StoredEvent } from '../../../model/rows.ts'

@@ -1,4 +1,4 @@
-/** The states of an instance in the words of the notation. Light: every command loads it. */
+/** The states of an instance in the terms of the notation. Light: every command loads it. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { InstanceState } from '../../../net/marking.ts'

@@ -62,8 +62,8 @@ const NONE = 0
 const SEVERAL = -1
 
 /**
- * Steps by number, each before those it leads to, cycles aside: one pass over all of them, in order, follows a fork to
- * its ends.
+ * Steps by number, each before those it leads to, except within cycles: one pass over all of them, in order, follows a
+ * fork to its ends.
  */
 class Meetings {
   readonly #names: readonly string[]

@@ -33,7 +33,7 @@ export function boundaryEvent(happened: Json): BoundaryEvent {
   }
 }
 
-/** A tool's own error where the step failed by one; else the failure in its words. */
+/** The error of a tool if the step failed because of it; otherwise the failure in the same form. */
 function errorOf(failure: Json): Json {
   const own = ownKey(ownKey(failure, 'details') ?? null, 'error')
   if (ownKey(own, 'kind') !== undefined) return own as Json

@@ -1,4 +1,4 @@
-/** Values by name, some of which know more than they show: results by label, the fields of an event. */
+/** Values by name, some of which have keys that they do not print: results by label, the fields of an event. */
 
 import { Alias, type Face, ownKey } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
@@ -8,7 +8,7 @@ export function group(known: { readonly [name: string]: Face }, plain: { readonl
   return new Group(known, plain)
 }
 
-/** One over the other: what the upper lacks is looked for in the lower. */
+/** Two maps, one over the other: a key that the upper one lacks is looked up in the lower one. */
 export function layers(upper: Json, lower: Json): Face {
   return new Layers(upper, lower)
 }

@@ -36,7 +36,7 @@ export async function takeCompletion(params: CompletionsParams, message: Message
   try {
     const fields = readBody(message.data, maxBytes)
     about = saysOfItself(fields)
-    // Who may publish here is for NATS to decide; the ids say which saga and step it belongs to.
+    // NATS decides which clients may publish here; the ids identify the saga and the step.
     const sender = senderOf('work', { subject: null, tenant: null })
     await operations.perform(sender, completeRun, readCompletion(fields))
     return 'done'

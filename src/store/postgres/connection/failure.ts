@@ -1,4 +1,4 @@
-/** Maps errors of the server or the socket to classes. The class is the policy: see ../errors.ts. */
+/** Maps errors of the server or the socket to classes. The class is the policy: see kernel/store-errors.ts. */
 import {
   StoreConflictError,
   StoreDataError,

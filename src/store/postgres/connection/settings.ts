@@ -42,8 +42,8 @@ export const FOR_READS = {
 }
 
 /**
- * Added for statements that walk an index step by step: whatever the statistics suggest, sorting all pending runs to
- * take the first is never a step.
+ * Added for statements that walk an index step by step: the planner must not sort all pending runs to take the first,
+ * whatever the statistics suggest.
  */
 export const IN_ORDER = { enable_sort: 'off', enable_incremental_sort: 'off' }
 

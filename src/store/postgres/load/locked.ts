@@ -13,7 +13,7 @@ export const LOCK_ROOTS = statement(
    WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE`,
 )
 
-/** For settles that rather continue with other roots than wait for these. */
+/** For settles that continue with other roots instead of waiting for these. */
 export const LOCK_FREE_ROOTS = statement(
   `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i
    WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE SKIP LOCKED`,
@@ -52,7 +52,7 @@ export const LIMITS = statement(
   `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
 )
 
-/** A row to lock if there is none: no other transaction can insert it until we have committed. */
+/** Inserts a missing row, so that it can be locked: no other transaction can insert it until this one has committed. */
 export const MAKE_LIMITS = statement(
   `INSERT INTO workflow.workflow_limit (key, window_start) SELECT k.key, to_timestamp(0) FROM unnest($1::text[]) k(key)
    ORDER BY k.key ON CONFLICT (key) DO NOTHING`,

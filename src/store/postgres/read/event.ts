@@ -19,7 +19,7 @@ export function eventFrom(fields: Fields): StoredEvent {
 
 /**
  * The first of the events that `select` returns, as many as fit in a page; at least one. `select` names the table `e`
- * and ends with its limit. A last column tells whether some were left for the next page.
+ * and ends with its limit. The last column is true if some were left for the next page.
  */
 export function eventPageText(select: string, order: string): string {
   const bytes = `least(coalesce(${jsonBytes('e.data')}, 0), ${EVENT_BYTES}) + 200`

@@ -19,8 +19,8 @@ const STATUS = "(r.status || '')"
 const INSTANCE_DUE = `(CASE WHEN i.more THEN '-infinity' WHEN i.ended_at IS NULL THEN i.deadline_at END)`
 
 /**
- * SKIP LOCKED: a worker that is just beating is not dead. Sessions are buried at once; workers with leases of their
- * own are returned, to be buried together with their leases.
+ * SKIP LOCKED: a worker whose heartbeat is being written is not dead. Sessions are marked dead at once; workers with
+ * leases of their own are returned, so that they are marked together with their leases.
  */
 export const BURY_SESSIONS = statement(
   `WITH over AS (

@@ -20,7 +20,7 @@ const LIST = statement(`SELECT ${COLUMNS} FROM workflow.workflow_key ORDER BY cr
 const REVOKE = statement(
   `UPDATE workflow.workflow_key SET revoked_at = workflow.clock() WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
 )
-/** Two processes may offer at the same time: the second waits for the first, and finds its secret. */
+/** Two processes may offer a secret at the same time: the second waits for the first, and finds its secret. */
 const OFFER_SECRET = statement(
   `INSERT INTO workflow.workflow_setting (key, value) VALUES ('link_secret', $1) ON CONFLICT (key) DO NOTHING`,
 )

@@ -63,7 +63,7 @@ const SLOTS = `SELECT s.instance_id, s.key, s.value FROM json_each(?1) w
 const SLOTS_AT = `SELECT s.instance_id, s.key, s.value FROM json_each(?1) w
   JOIN workflow_slot s ON s.instance_id = w.value AND s.key = ?2`
 
-/** Results are returned until their sum exceeds the budget; the last cell tells which were left out. */
+/** Results are returned until their sum exceeds the budget; the last cell marks those left out. */
 const brief = (rows: string): string =>
   `SELECT id, instance_id, node, fire, item, role, type, queue, status, attempt, unknown_outcome, dead_letter,
      created_at, expires_at, leased_by, started_at, first_started_at, finished_at, last_error, error, meta,

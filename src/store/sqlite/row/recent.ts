@@ -1,10 +1,10 @@
 /**
- * Rows as this connection last wrote them: runs in flight, instances going on, their slots; and that no rule limits
- * what they need. A settle mostly touches what the settle before it wrote, and reading that back took 20 of 140 µs per
+ * Rows as this connection last wrote them: runs in flight, running instances, their slots; also which queues and limits
+ * have no row. A settle mostly touches what the settle before it wrote, and reading that back took 20 of 140 µs per
  * step.
  *
- * It can be trusted because it is looked at only under the write lock, and only while `PRAGMA data_version` says that
- * no other connection has committed since. Every write of our own that does not say what it changed empties it.
+ * It can be trusted because it is read only under the write lock, and only while `PRAGMA data_version` shows that no
+ * other connection has committed since. A write of this process that does not list its changes empties it.
  */
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Delta } from '../../../model/transaction.ts'

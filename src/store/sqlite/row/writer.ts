@@ -19,7 +19,7 @@ interface Table<Row> {
   readonly stamped: boolean
 }
 
-/** More shapes than this are no pattern: the rest is written with all columns. */
+/** Beyond this number shapes do not repeat: further rows are written with all columns. */
 const MOST_SHAPES = 256
 
 export class RowWriter<Row extends { readonly id: string }> {
@@ -130,7 +130,7 @@ function hasBit(shape: number, index: number): boolean {
   return Math.floor(shape / 2 ** index) % 2 === 1
 }
 
-/** The binding cuts text at a NUL without a word: two different keys would become one. */
+/** The binding silently cuts text at a NUL: two different keys would become one. */
 export function storable(value: Value, name: string): Value {
   if (typeof value === 'string' && value.includes('\0')) {
     throw new StoreDataError('unstorable', `${name} contains a NUL character`)

@@ -119,7 +119,7 @@ function removeRun(connection: Connection, id: string): number {
   return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
 }
 
-/** Events are stored in the order of their time: if the first is young, none is old. */
+/** Events are stored in the order of their time: if the first is not old enough, none is. */
 function pruneEvents(connection: Connection, before: number, limit: number): number {
   const oldest = connection.statement(OLDEST_EVENT).get()
   return oldest === undefined || (oldest[0] as number) >= before ? 0 : remove(connection, OLD_EVENTS, before, limit)

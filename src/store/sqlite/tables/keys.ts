@@ -12,7 +12,7 @@ const FIND = `SELECT ${COLUMNS} FROM workflow_key WHERE id = ?`
 const LIST = `SELECT ${COLUMNS} FROM workflow_key ORDER BY created_at, id`
 /** The first revocation stays: the time at which a key became invalid is a fact. */
 const REVOKE = `UPDATE workflow_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING ${COLUMNS}`
-/** Two processes may offer at the same time: the second finds the first's. */
+/** Two processes may offer a secret at the same time: the second finds that of the first. */
 const OFFER_SECRET = `INSERT INTO workflow_setting (key, value) VALUES ('link_secret', ?) ON CONFLICT (key) DO NOTHING`
 const SECRET = `SELECT value FROM workflow_setting WHERE key = 'link_secret'`
 
