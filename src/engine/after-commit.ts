@@ -60,7 +60,7 @@ export class AfterCommit {
     if (this.observers.size > 0) notifyObservers(this.observers, change)
     const { queues, arrived, urgency, slots, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) sessions.lost(sessionId, runId, late)
-    this.#tellWaiters(change)
+    this.#notifyWaiters(change)
     if (soonest < Number.POSITIVE_INFINITY) sweeper.dueAt(soonest)
     if (queues.size > 0) {
       sessions.wake(queues, urgency)
@@ -73,23 +73,23 @@ export class AfterCommit {
     for (const listener of this.#listeners) listener()
   }
 
-  #tellWaiters(change: WorkingSet): void {
+  #notifyWaiters(change: WorkingSet): void {
     const { waiters } = this.#deps
-    for (const run of change.newRuns.values()) if (run.instanceId === null) waiters.born(run.id)
+    for (const run of change.newRuns.values()) if (run.instanceId === null) waiters.created(run.id)
     for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
-      if (run.instanceId === null && run.settledAt !== null) waiters.tell(run.id, run.status)
+      if (run.instanceId === null && run.settledAt !== null) waiters.announce(run.id, run.status)
     }
-    for (const { row, isNew } of change.members.values()) if (isNew) waiters.born(row.id)
+    for (const { row, isNew } of change.members.values()) if (isNew) waiters.created(row.id)
     for (const id of change.endedIds) {
       const member = change.members.get(id)
-      if (member !== undefined) waiters.tell(id, member.row.state, plainResults(change, id))
+      if (member !== undefined) waiters.announce(id, member.row.state, plainResults(change, id))
     }
   }
 
   #commanded(change: WorkingSet): void {
     const { completions, commands, store } = this.#deps
     completions.remember(change)
-    commands.tell()
+    commands.announce()
     store.wake({ commands: true })
   }
 
@@ -110,10 +110,10 @@ export class AfterCommit {
   woken(wake: Wake): void {
     const { commands, sweeper, sessions, waiters, logger } = this.#deps
     if (wake.lost === true) return this.#deps.forget()
-    const told = wake.queues !== undefined || wake.ended !== undefined
-    const anything = !told && wake.control !== true && wake.outside !== true && wake.commands !== true
-    if (anything || wake.commands === true) commands.tell()
-    if (anything || wake.outside === true) sweeper.outside()
+    const named = wake.queues !== undefined || wake.ended !== undefined
+    const anything = !named && wake.control !== true && wake.outside !== true && wake.commands !== true
+    if (anything || wake.commands === true) commands.announce()
+    if (anything || wake.outside === true) sweeper.foreignWrites()
     if (anything) sessions.compare()
     if (anything || (wake.queues?.length ?? 0) > 0) this.wake(anything ? null : new Set(wake.queues))
     if (wake.control === true) void sessions.beatNow()

@@ -8,7 +8,7 @@ const KEYED = 'key:'
 const WORKFLOW = 'workflow:'
 
 /**
- * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (slotKey), which has no rate.
+ * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (quotaKey), which has no rate.
  * What is left out stays as it is, or unlimited if it is new.
  */
 export interface LimitParams {
@@ -56,7 +56,7 @@ export function checkLimit(p: LimitParams): void {
 }
 
 /** A colon in a tenant's name is escaped: no tenant can come under the limit of another. */
-export function slotKey(name: string, tenant: string | null): string {
+export function quotaKey(name: string, tenant: string | null): string {
   return `${WORKFLOW}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
 }
 

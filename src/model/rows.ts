@@ -132,7 +132,7 @@ export const INSTANCE = table('workflow_instance', {
   endedAt: time().orNull().changing(),
   deadlineAt: time().orNull().changing(),
   /** The limit under which it executes; null: none. Only roots have one: what is nested counts with its root. */
-  slotKey: text().orNull(),
+  quotaKey: text().orNull().named('slot_key'),
   /** When it entered the queue; null: it did not have to wait there. */
   queuedAt: time().orNull().changing(),
 })

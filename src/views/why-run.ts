@@ -150,9 +150,9 @@ export class RunReasons {
   }
 
   /** How many queued instances get a slot before this one. */
-  async queuedBefore({ slotKey, queuedAt, id }: InstanceRow): Promise<Count> {
-    if (slotKey === null || queuedAt === null) return counted(0)
-    const found = await this.#source.read.queuedBefore({ slotKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
+  async queuedBefore({ quotaKey, queuedAt, id }: InstanceRow): Promise<Count> {
+    if (quotaKey === null || queuedAt === null) return counted(0)
+    const found = await this.#source.read.queuedBefore({ quotaKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
     return counted(found)
   }
 }

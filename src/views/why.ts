@@ -119,12 +119,12 @@ export class Reasons {
     { runs }: Question,
     steps: readonly StepView[],
   ): Promise<readonly InstanceReason[]> {
-    const { state, phase, slotKey } = instance
+    const { state, phase, quotaKey } = instance
     if (state === 'idle') return [{ kind: 'idle' }]
     if (state === 'queued') {
-      const limit = slotKey === null ? null : await runs.limit(slotKey)
+      const limit = quotaKey === null ? null : await runs.limit(quotaKey)
       const { inUse = 0, maxConcurrent: max = null } = limit ?? {}
-      return [{ kind: 'slot', key: slotKey ?? '', inUse, max, ahead: await runs.queuedBefore(instance) }]
+      return [{ kind: 'slot', key: quotaKey ?? '', inUse, max, ahead: await runs.queuedBefore(instance) }]
     }
     const found: InstanceReason[] = []
     if (instance.more) found.push({ kind: 'cascade' })

@@ -53,7 +53,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
   it('an immediate start records no queue', async () => {
     const id = await d.start({ net: two })
     expect((await events(d, id)).filter((type) => type.includes('queued'))).toEqual([])
-    expect(await row(d, id)).toMatchObject({ queuedAt: null, slotKey: null })
+    expect(await row(d, id)).toMatchObject({ queuedAt: null, quotaKey: null })
     await d.work()
   })
 

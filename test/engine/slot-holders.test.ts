@@ -56,7 +56,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     const outer = net([node('c', [], { work: child })])
     const ids = [await s.start(1, { net: outer, nets: [inner] }), await s.start(1, { net: outer, nets: [inner] })]
     expect(await s.states(ids)).toEqual(['running', 'queued'])
-    expect((await s.d.store.read.children(ids[0] as string))[0]).toMatchObject({ state: 'running', slotKey: null })
+    expect((await s.d.store.read.children(ids[0] as string))[0]).toMatchObject({ state: 'running', quotaKey: null })
     expect(await s.inUse()).toBe(1)
     await s.d.succeed(await s.d.claimOne())
     await s.become(ids, ['completed', 'running'])

@@ -1,12 +1,12 @@
 /** A workflow with execution slots, and the states of its instances. */
 import { expect, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
-import { slotKey } from '../../src/model/limits.ts'
+import { quotaKey } from '../../src/model/limits.ts'
 import type { StartParams } from '../../src/model/start.ts'
 import { Drive, net, node, type Place } from './drive.ts'
 
 export const one = net([node('a')])
-export const KEY = slotKey(one.name, null)
+export const KEY = quotaKey(one.name, null)
 const OPTIONS = { sessionTtlMs: 1e9, heartbeatMs: 3_600_000, pollMs: 60_000 }
 
 export class SlotStage {

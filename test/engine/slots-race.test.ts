@@ -6,12 +6,12 @@ import pg from 'pg'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { slotKey } from '../../src/model/limits.ts'
+import { quotaKey } from '../../src/model/limits.ts'
 import { net, node, PLACES } from './drive.ts'
 import { Pair } from './pair.ts'
 
 const one = net([node('a')])
-const KEY = slotKey('test', null)
+const KEY = quotaKey('test', null)
 
 /** A process that dies as soon as it is about to start a queued instance. */
 const DIES: Partial<EngineOptions> = {

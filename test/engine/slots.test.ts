@@ -23,7 +23,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await s.states(ids)).toEqual(['running', 'running', 'queued', 'queued'])
     expect(await s.d.claim()).toHaveLength(2)
     const waiting = await row(s.d, ids[2] as string)
-    expect(waiting).toMatchObject({ slotKey: KEY, queuedAt: waiting.createdAt, open: 0, startedAt: null })
+    expect(waiting).toMatchObject({ quotaKey: KEY, queuedAt: waiting.createdAt, open: 0, startedAt: null })
     expect(await events(s.d, ids[2] as string)).toEqual(['instance.created', 'instance.queued'])
     expect((await events(s.d, ids[0] as string)).filter((type) => type.includes('queued'))).toEqual([])
     expect(await s.inUse()).toBe(2)

@@ -84,7 +84,7 @@ export class FoldStage {
     return held === 'all' ? rows : rows.filter((run) => run.sessionId === null)
   }
 
-  start(net: Net, rest: { readonly slotKey?: string } = {}): string {
+  start(net: Net, rest: { readonly quotaKey?: string } = {}): string {
     this.#nets.set(net.name, compileNet(net, this.#evaluators.of(net.dialect)))
     const { value } = this.act((change) => {
       const { row } = createInstance(change, {
@@ -213,7 +213,7 @@ export class FoldStage {
 }
 
 function isQueued(row: InstanceRow, key: string): boolean {
-  return row.state === 'queued' && row.slotKey === key
+  return row.state === 'queued' && row.quotaKey === key
 }
 
 function unexpected(): never {

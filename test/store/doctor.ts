@@ -53,7 +53,7 @@ export function doctorTopic(current: Current): void {
           running,
           child,
           ended,
-          anInstance({ state: 'queued', open: 0, live: 0, slotKey: 'workflow::order', queuedAt: T0 }),
+          anInstance({ state: 'queued', open: 0, live: 0, quotaKey: 'workflow::order', queuedAt: T0 }),
           anInstance({ open: 0, more: true }),
         ],
       },

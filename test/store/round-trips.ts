@@ -89,7 +89,7 @@ function aFullInstance(): InstanceRow {
     startedAt: T0 + 1,
     endedAt: T0 + 2,
     deadlineAt: T0 + 3,
-    slotKey: 'workflow:acme:order',
+    quotaKey: 'workflow:acme:order',
     queuedAt: T0 + 4,
   })
 }

@@ -8,18 +8,18 @@ const KEY = 'workflow::order'
 const OTHER = 'workflow:acme:order'
 
 const queued = (queuedAt: number, given: Partial<InstanceRow> = {}): InstanceRow =>
-  anInstance({ state: 'queued', open: 0, live: 0, startedAt: null, slotKey: KEY, queuedAt: T0 + queuedAt, ...given })
-const executing = (state: InstanceRow['state'], slotKey = KEY): InstanceRow => anInstance({ state, slotKey })
+  anInstance({ state: 'queued', open: 0, live: 0, startedAt: null, quotaKey: KEY, queuedAt: T0 + queuedAt, ...given })
+const executing = (state: InstanceRow['state'], quotaKey = KEY): InstanceRow => anInstance({ state, quotaKey })
 
 export function slotTopic(current: Current): void {
   it('returns the queue of a key in the order of entry, as far as slots are free', async () => {
     const { store } = current()
     const [third, first, second, same] = [queued(3), queued(1), queued(2), queued(3, { id: newId() })]
     const others = [
-      queued(0, { slotKey: OTHER }),
+      queued(0, { quotaKey: OTHER }),
       executing('waiting'),
-      anInstance({ state: 'idle', slotKey: KEY }),
-      anEndedInstance({ slotKey: KEY, queuedAt: T0 }),
+      anInstance({ state: 'idle', quotaKey: KEY }),
+      anEndedInstance({ quotaKey: KEY, queuedAt: T0 }),
     ]
     await put(store, {
       instances: { insert: [third, first, second, same, ...others] },
@@ -38,10 +38,10 @@ export function slotTopic(current: Current): void {
 
   it('counts the instances queued before an instance', async () => {
     const { store } = current()
-    const rows = [queued(1), queued(2), queued(2), queued(3), queued(0, { slotKey: OTHER })]
+    const rows = [queued(1), queued(2), queued(2), queued(3), queued(0, { quotaKey: OTHER })]
     await put(store, { instances: { insert: rows } })
     const before = (row: InstanceRow, atMost = 100) =>
-      store.read.queuedBefore({ slotKey: KEY, queuedAt: row.queuedAt as number, id: row.id, atMost })
+      store.read.queuedBefore({ quotaKey: KEY, queuedAt: row.queuedAt as number, id: row.id, atMost })
     const [first, , , last] = rows as [InstanceRow, InstanceRow, InstanceRow, InstanceRow]
     expect([await before(first), await before(last), await before(last, 2)]).toEqual([0, 3, 2])
     const twins = [await before(rows[1] as InstanceRow), await before(rows[2] as InstanceRow)]
@@ -55,8 +55,8 @@ export function slotTopic(current: Current): void {
     await put(store, {
       instances: {
         insert: [
-          ...[full, free, unlimited].map((slotKey) => queued(1, { slotKey })),
-          anInstance({ state: 'idle', slotKey: empty }),
+          ...[full, free, unlimited].map((quotaKey) => queued(1, { quotaKey })),
+          anInstance({ state: 'idle', quotaKey: empty }),
         ],
       },
       limits: [
@@ -116,8 +116,8 @@ export function slotTopic(current: Current): void {
           ...(['running', 'waiting', 'cancelling', 'compensating'] as const).map((state) => executing(state)),
           executing('running', OTHER),
           queued(1),
-          anInstance({ state: 'idle', slotKey: KEY }),
-          anEndedInstance({ slotKey: KEY }),
+          anInstance({ state: 'idle', quotaKey: KEY }),
+          anEndedInstance({ quotaKey: KEY }),
         ],
       },
       limits: [aLimit(KEY, { inUse: 9 }), aLimit(OTHER, { inUse: 0 })],
@@ -142,7 +142,7 @@ export function slotTopic(current: Current): void {
     const { store } = current()
     const waits = queued(1, { deadlineAt: T0 + 5_000 })
     await put(store, {
-      instances: { insert: [waits, anInstance({ state: 'idle', slotKey: KEY })] },
+      instances: { insert: [waits, anInstance({ state: 'idle', quotaKey: KEY })] },
       limits: [aLimit(KEY, { maxConcurrent: 1, inUse: 1 })],
     })
     expect(await store.sweep.nextDueAt()).toBe(T0 + 5_000)
@@ -152,7 +152,7 @@ export function slotTopic(current: Current): void {
 
   it('doctor finds an instance queued under no limit, which would never begin', async () => {
     const { store } = current()
-    const [lost, stray, fine] = [queued(1, { slotKey: null }), queued(2, { slotKey: OTHER }), queued(3)]
+    const [lost, stray, fine] = [queued(1, { quotaKey: null }), queued(2, { quotaKey: OTHER }), queued(3)]
     await put(store, { instances: { insert: [lost, stray, fine] }, limits: [aLimit(KEY)] })
     const found = (await store.read.doctor()).map(({ check, subject }) => [check, subject])
     expect(found.sort()).toEqual(

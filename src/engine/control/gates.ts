@@ -19,7 +19,7 @@ const MOST_ROLES = 100
 /** Workflows started by workflows: as far up as anybody looks for the one who began it all. */
 const MOST_LEVELS = 100
 
-export interface GateDeskDeps {
+export interface GateAnswersDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly offers: () => readonly Offer[]
@@ -27,9 +27,9 @@ export interface GateDeskDeps {
 }
 
 export class GateAnswers {
-  readonly #deps: GateDeskDeps
+  readonly #deps: GateAnswersDeps
 
-  constructor(deps: GateDeskDeps) {
+  constructor(deps: GateAnswersDeps) {
     this.#deps = deps
   }
 

@@ -25,7 +25,7 @@ import { memberOf } from '../fold/members.ts'
 import { NeedMore } from '../fold/need.ts'
 import { checkRoomToResume, quotaNeed } from '../fold/quotas.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
-import { bring } from '../fold/run/redrives.ts'
+import { prepareRedrive } from '../fold/run/redrives.ts'
 import { placeOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -92,8 +92,8 @@ export class Control {
   }
 
   async startInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
-    const { slotKey } = await this.#instance(p.id)
-    return this.#onInstance(p.id, quotaNeed([slotKey]), (change) => {
+    const { quotaKey } = await this.#instance(p.id)
+    return this.#onInstance(p.id, quotaNeed([quotaKey]), (change) => {
       const member = memberOf(change, p.id)
       const { state } = member.row
       if (!mayFollow(state, 'queued')) {
@@ -132,7 +132,7 @@ export class Control {
       slotsWith: [SLOT.literals.prefix, SLOT.givenItems.prefix].map((prefix) => ({ instanceId: p.id, prefix })),
       slots: [{ instanceId: p.id, keys: [SLOT.input.key, SLOT.about.key] }],
       ...(startKey === null ? {} : { startKeys: [startKey] }),
-      ...quotaNeed([old.slotKey]),
+      ...quotaNeed([old.quotaKey]),
     }
     const retry = (change: WorkingSet): Started => {
       const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
@@ -149,7 +149,7 @@ export class Control {
         if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
         items[node] = itemsWithoutNames(values)
       }
-      const born = createInstance(change, {
+      const created = createInstance(change, {
         id,
         netHash: old.netHash,
         parent: null,
@@ -161,10 +161,10 @@ export class Control {
         meta: retriedBy(facts.slot(SLOT.about.key) ?? null, p.actor),
         literals: literalsWithoutNames(literals),
         items,
-        slotKey: old.slotKey,
+        quotaKey: old.quotaKey,
       })
       const by = p.actor === null ? {} : { actor: p.actor }
-      recordEvent(change, born, 'instance.retries', null, {
+      recordEvent(change, created, 'instance.retries', null, {
         retry_of: p.id,
         ...by,
         ...(edited ? { input_edited: true } : {}),
@@ -181,10 +181,10 @@ export class Control {
   async resumeInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
     const { store } = this.#deps
     const runs = await this.#stoppedRuns(p.id)
-    const { slotKey } = await this.#instance(p.id)
+    const { quotaKey } = await this.#instance(p.id)
     const asked = await store.commands.ofInstance({ instanceId: p.id })
     const commands = new Map(asked.map(({ runId, subject, body, resendMs }) => [runId, { subject, body, resendMs }]))
-    const need = { runs: runs.map((r) => r.id), ...quotaNeed([slotKey]) }
+    const need = { runs: runs.map((r) => r.id), ...quotaNeed([quotaKey]) }
     return this.#onInstance(p.id, need, (change) => {
       const { row, net } = memberOf(change, p.id)
       if (!mayResume(net.net, row)) {
@@ -198,7 +198,7 @@ export class Control {
       const places: Place[] = []
       for (const { id } of runs) {
         const run = findRun(change, id) as RunRow
-        bring(change, run, {}, null, commands.get(id) ?? null)
+        prepareRedrive(change, run, {}, null, commands.get(id) ?? null)
         if (run.role === 'work') places.push(placeOf(run))
       }
       happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor, {})
@@ -239,11 +239,11 @@ export class Control {
       }
       if (worker.state === 'dead') throw new PetrelError('conflict', `worker ${p.id} is dead`, { state: 'dead' })
       if (worker.state === 'terminate' || worker.state === p.state) return worker
-      const told: WorkerRow = { ...worker, state: p.state }
-      change.workers.set(p.id, told)
+      const directed: WorkerRow = { ...worker, state: p.state }
+      change.workers.set(p.id, directed)
       const about = { actor: p.actor, tenant: worker.tenant, at: change.now }
       change.events.push(storeEvent('worker.directed', { worker: p.id, state: p.state }, about))
-      return told
+      return directed
     })
     if (p.now === true && value.holds === 'lease') await this.#deps.store.sweep.beatLease({ worker: value, ttlMs: 0 })
     return value

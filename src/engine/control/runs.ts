@@ -8,9 +8,9 @@ import type { Store } from '../../store/store.ts'
 import { recordRunEvent } from '../fold/events.ts'
 import { memberOf } from '../fold/members.ts'
 import { findRun, replaceRun } from '../fold/run/changed-runs.ts'
-import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { settleForeignOutcome } from '../fold/run/foreign-outcomes.ts'
 import { cancelled } from '../fold/run/outcomes.ts'
-import { retryOutside } from '../fold/run/redrives.ts'
+import { retryAsNewRun } from '../fold/run/redrives.ts'
 import { redriven, waitOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -46,7 +46,7 @@ export class RunControl {
         const problem = `belongs to a workflow that is still going on; it counts there as ${row.status}`
         throw runError('conflict', p.id, problem)
       }
-      if (row.instanceId !== null) return retryOutside(change, row, p.actor)
+      if (row.instanceId !== null) return retryAsNewRun(change, row, p.actor)
       const again = redriven(row, change.now)
       replaceRun(change, again)
       recordRunEvent(change, again, transitionOf(row.status, 'redrive').event, null, p.actor)
@@ -112,7 +112,7 @@ export class RunControl {
       need: { runs: [id], ...(instanceId === null ? {} : { instances: [instanceId] }) },
       offers,
       fold: (change) => {
-        finishedOutside(change, id)
+        settleForeignOutcome(change, id)
         const row = findRun(change, id)
         if (row === undefined) throw missing('run', id)
         return fold(change, row)

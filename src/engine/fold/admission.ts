@@ -20,7 +20,7 @@ export class Admission {
   readonly #now: number
   readonly #changed = new Set<string>()
   /** Keys that had no limit before: what is leased already is counted after the commit. */
-  readonly born = new Set<string>()
+  readonly newKeys = new Set<string>()
   /** Limits of instances under which room may have come: those who wait for it are let in after the commit. */
   readonly freed = new Set<string>()
   /** When a rate window that refused somebody opens again. */
@@ -103,7 +103,7 @@ export class Admission {
     if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
     // What executes under a limit of instances was counted from its first one on.
     if (isQuotaKey(p.key)) this.freed.add(p.key)
-    else if (before === undefined) this.born.add(p.key)
+    else if (before === undefined) this.newKeys.add(p.key)
     this.#limits.set(p.key, row)
     this.#changed.add(p.key)
   }

@@ -129,9 +129,9 @@ function ranOf(change: Counted, { row, isNew }: Member): readonly Ran[] | undefi
   for (const run of change.runs.values()) {
     if (run.instanceId === row.id && run.role === 'work') count(run.node ?? '', 0, 0, run.status === 'succeeded')
   }
-  for (const { row: child, isNew: born } of change.members.values()) {
+  for (const { row: child, isNew } of change.members.values()) {
     if (child.parentId !== row.id || child.parentNode === null || child.parentRole !== 'work') continue
-    count(child.parentNode, born ? child.parentFire : 0, 0, child.state === 'completed')
+    count(child.parentNode, isNew ? child.parentFire : 0, 0, child.state === 'completed')
   }
   return [...ran.values()]
 }

@@ -11,7 +11,7 @@ import { happen } from './happenings.ts'
 import { memberOf } from './members.ts'
 import { NeedMore } from './need.ts'
 import { findRun } from './run/changed-runs.ts'
-import { bring } from './run/redrives.ts'
+import { prepareRedrive } from './run/redrives.ts'
 import { putSlot } from './slots.ts'
 import { checkVote, verdictOf } from './votes.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -69,7 +69,7 @@ export function decideGate(
   })
   const data = { gate: gate.id, ...whoOf(p.actor, p.roles, p.reason) }
   recordEvent(change, member, `gate.${state}`, gate.node, data, p.actor)
-  if (appealed !== null) bring(change, appealed, { gate: gate.id }, p.actor)
+  if (appealed !== null) prepareRedrive(change, appealed, { gate: gate.id }, p.actor)
   else if (p.approved)
     putSlot(member, SLOT.result.key(gate.node), p.answer === null ? null : (JSON.parse(p.answer) as Json))
   const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { net, node, run } from '../../../test/engine/drive.ts'
 import { FoldStage } from '../../../test/fold/stage.ts'
-import { slotKey as quotaKey } from '../../model/limits.ts'
+import { quotaKey } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Node } from '../../net/net.ts'
 import { happen } from './happenings.ts'
@@ -94,8 +94,8 @@ describe('a quota', () => {
   it('queues an instance if the limit is reached, until another has ended', () => {
     const stage = new FoldStage()
     stage.limits.set(key, limit)
-    const first = stage.start(net([node('a')]), { slotKey: key })
-    const second = stage.start(net([node('a')]), { slotKey: key })
+    const first = stage.start(net([node('a')]), { quotaKey: key })
+    const second = stage.start(net([node('a')]), { quotaKey: key })
     expect(stage.instance(first).state).toBe('running')
     expect(stage.instance(second)).toMatchObject({ state: 'queued', queuedAt: stage.now })
     const [active] = [...stage.runs.values()]

@@ -54,7 +54,7 @@ function fold(change: WorkingSet, id: string, happening: Happening): void {
   member.row = marking as InstanceRow
   member.dirty = true
   if (member.row.endedAt !== null && member.row.phase !== 'ended') member.row = { ...member.row, endedAt: null }
-  if (member.row.slotKey !== null) countQuota(change, member.row.slotKey, before, member.row.state)
+  if (member.row.quotaKey !== null) countQuota(change, member.row.quotaKey, before, member.row.state)
   for (const [key, value] of slots) member.slots.set(key, value)
   // The moment of a cancel: the instance ends only with what was active then.
   if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {

@@ -55,11 +55,11 @@ function own(value: Json | undefined, step: string): Json | undefined {
 function failure(code: string, what: string, at: string, check: Check, value: Json): Failure | null {
   const misfits = misfitsOf(check, value, at)
   if (misfits.length === 0) return null
-  const told = misfits.slice(0, MOST_IN_MESSAGE).map(({ path, message }) => `${path} ${message}`)
-  const more = misfits.length > told.length ? `, and ${misfits.length - told.length} more` : ''
+  const listed = misfits.slice(0, MOST_IN_MESSAGE).map(({ path, message }) => `${path} ${message}`)
+  const more = misfits.length > listed.length ? `, and ${misfits.length - listed.length} more` : ''
   return {
     code,
-    message: `${what} does not fit its schema: ${told.join('; ')}${more}`,
+    message: `${what} does not fit its schema: ${listed.join('; ')}${more}`,
     category: 'validation',
     retryable: false,
     details: { validation_errors: misfits.map((misfit) => ({ ...misfit })) },

@@ -36,13 +36,13 @@ export function quotaNeed(keys: Iterable<string | null>): Need {
 
 /** A new instance begins, or waits for room. */
 export function beginOrWait(change: Waiting & Pending & Pick<WorkingSet, 'events' | 'now'>, member: Member): void {
-  const { id, slotKey: key } = member.row
+  const { id, quotaKey: key } = member.row
   if (key === null || mayBegin(change, key)) return follow(change, id, { kind: 'start' })
   enterQueue(change, member, null)
 }
 
 /** There must be room for it to go on; it does not queue: it has been where it goes back to. */
-export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, slotKey: key }: InstanceRow): void {
+export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, quotaKey: key }: InstanceRow): void {
   if (key === null || change.admission.hasRoom(key)) return
   throw new PetrelError(
     'conflict',
@@ -52,7 +52,7 @@ export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, s
 }
 
 export function enterQueue(change: Pick<WorkingSet, 'events' | 'now'>, member: Member, actor: string | null): void {
-  const { slotKey: key } = member.row
+  const { quotaKey: key } = member.row
   member.row = { ...member.row, queuedAt: change.now }
   recordEvent(change, member, 'instance.queued', null, key === null ? null : { slot: key }, actor)
 }

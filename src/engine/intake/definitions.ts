@@ -153,7 +153,7 @@ export class DefinitionStarts {
         wait: true,
         need: {
           slots: roots.map((instanceId) => ({ instanceId, keys: [SLOT.about.key] })),
-          ...quotaNeed(rows.map((row) => row.slotKey)),
+          ...quotaNeed(rows.map((row) => row.quotaKey)),
         },
         offers: this.#deps.offers,
         fold: (change) => {

@@ -131,8 +131,8 @@ export class Intake {
 
   /** Runs leased before a limit existed count against it too. */
   async #recount(change: WorkingSet): Promise<void> {
-    const { born } = change.admission
-    if (born.size > 0) await this.#deps.store.sweep.recountLimits({ keys: [...born] })
+    const { newKeys } = change.admission
+    if (newKeys.size > 0) await this.#deps.store.sweep.recountLimits({ keys: [...newKeys] })
   }
 }
 

@@ -3,7 +3,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { isId } from '../../kernel/ids.ts'
 import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
-import { slotKey, tenantLimit } from '../../model/limits.ts'
+import { quotaKey, tenantLimit } from '../../model/limits.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
@@ -116,7 +116,7 @@ export function createStarted(
     meta: Object.keys(about).length === 0 ? null : about,
     literals: params.literals ?? null,
     items: (params.items as { readonly [node: string]: readonly Json[] } | undefined) ?? null,
-    slotKey: quota,
+    quotaKey: quota,
     idle: params.start === false,
   })
   foldPending(change)
@@ -124,7 +124,7 @@ export function createStarted(
 }
 
 function quotaKeyOf({ slots, net, tenant }: StartParams): string | null {
-  return slots === undefined ? null : slotKey(net.name, tenant ?? null)
+  return slots === undefined ? null : quotaKey(net.name, tenant ?? null)
 }
 
 /** Another version of the same workflow is the same start. */

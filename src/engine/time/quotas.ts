@@ -19,7 +19,7 @@ const CHUNK = 20
 const KEY = 'sweep_queue_of_instances'
 const QUEUED = 'sweep_queued_instance'
 
-export interface SlotDeskDeps {
+export interface QuotaDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly nets: Nets
@@ -31,12 +31,12 @@ export interface SlotDeskDeps {
 type Queued = { readonly id: string; readonly netHash: string }
 
 export class Quotas {
-  readonly #deps: SlotDeskDeps
+  readonly #deps: QuotaDeps
   /** Keys being looked after; true: something came meanwhile, look once more. */
   readonly #busy = new Map<string, boolean>()
   readonly #looks = new Set<Promise<void>>()
 
-  constructor(deps: SlotDeskDeps) {
+  constructor(deps: QuotaDeps) {
     this.#deps = deps
   }
 

@@ -16,7 +16,7 @@ import { ripenGate } from '../fold/gate-decisions.ts'
 import { happen } from '../fold/happenings.ts'
 import { memberOf } from '../fold/members.ts'
 import { leaseExpired, lost } from '../fold/run/ended-leases.ts'
-import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { settleForeignOutcome } from '../fold/run/foreign-outcomes.ts'
 import { type Chance, overdue, unrecordable } from '../fold/run/outcomes.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Faults } from '../transaction/faults.ts'
@@ -117,17 +117,17 @@ export class Sweeper {
    * Foreign clients may have ended runs, or put in what is due soon. What they ended is settled now, not with the next
    * pass; if there is nothing, this is one look at an empty index. Calls that come while it looks make it look once more.
    */
-  outside(): void {
+  foreignWrites(): void {
     if (!this.#started || this.#closed) return
     this.#lookAgain = true
-    this.#looking ??= this.#lookOutside()
+    this.#looking ??= this.#lookForForeignOutcomes()
   }
 
-  async #lookOutside(): Promise<void> {
+  async #lookForForeignOutcomes(): Promise<void> {
     try {
       while (this.#lookAgain && !this.#closed) {
         this.#lookAgain = false
-        await this.#outside()
+        await this.#foreignOutcomes()
       }
       this.#lookAheadSoon()
     } catch (error) {
@@ -159,9 +159,9 @@ export class Sweeper {
     return due
   }
 
-  #outside(): Promise<void> {
+  #foreignOutcomes(): Promise<void> {
     const { sweep } = this.#deps.store
-    return this.#runs('sweep_foreign_outcome', (p) => sweep.unsettledRuns(p), finishedOutside)
+    return this.#runs('sweep_foreign_outcome', (p) => sweep.unsettledRuns(p), settleForeignOutcome)
   }
 
   /** One full pass now; tests and dry runs call it after moving the clock. */
@@ -245,7 +245,7 @@ export class Sweeper {
       expired_leases: () =>
         this.#runs('sweep_expired_lease', (p) => sweep.expiredLeases(p), withChance(leaseExpired, chance)),
       overdue_runs: () => this.#runs('sweep_overdue_run', (p) => sweep.overdueRuns(p), withChance(overdue, chance)),
-      foreign_outcomes: () => this.#outside(),
+      foreign_outcomes: () => this.#foreignOutcomes(),
       foreign_starts: () =>
         findings.each(
           'sweep_foreign_start',

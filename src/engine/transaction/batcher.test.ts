@@ -46,15 +46,15 @@ describe('a batcher', () => {
     setImmediate(() => {
       turned = true
     })
-    const told: string[] = []
-    const first = batcher.add('a', true).then((answer) => told.push(answer))
-    const second = first.then(() => batcher.add('b', true)).then((answer) => told.push(answer))
-    void first.then(() => told.push('whoever waited for a'))
+    const answers: string[] = []
+    const first = batcher.add('a', true).then((answer) => answers.push(answer))
+    const second = first.then(() => batcher.add('b', true)).then((answer) => answers.push(answer))
+    void first.then(() => answers.push('whoever waited for a'))
     await second
-    expect({ turned, batches, told }).toEqual({
+    expect({ turned, batches, answers }).toEqual({
       turned: false,
       batches: [['a'], ['b']],
-      told: ['a', 'whoever waited for a', 'b'],
+      answers: ['a', 'whoever waited for a', 'b'],
     })
   })
 

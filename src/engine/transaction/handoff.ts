@@ -8,7 +8,7 @@
 import type { RunRow } from '../../model/rows.ts'
 import type { ClaimFilter } from '../../model/transaction.ts'
 import { handedOut } from '../fold/run/changed-runs.ts'
-import { bornLeased, type Holder } from '../fold/run/runs.ts'
+import { createdLeased, type Holder } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 
 /** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
@@ -56,7 +56,7 @@ export function handOff(
     if (offer === undefined || admission.take(run, offer.filter.runtime) !== null) continue
     const reportId = offer.reports.shift() ?? null
     if (reportId === null) offer.room--
-    const row = bornLeased(run, offer.holder, change.now, reportId ?? UNASKED)
+    const row = createdLeased(run, offer.holder, change.now, reportId ?? UNASKED)
     handedOut(change, row)
     handed.push({ run: row, offer, reportId })
   }

@@ -28,20 +28,20 @@ export interface RunEnd {
 }
 
 export function notifyObservers(observers: Iterable<RunObserver>, change: WorkingSet): void {
-  const tell = (work: (observer: RunObserver) => void): void => {
+  const notify = (work: (observer: RunObserver) => void): void => {
     for (const observer of observers) work(observer)
   }
-  for (const run of change.newRuns.values()) if (run.status === 'leased') tell((o) => o.claimed(run))
+  for (const run of change.newRuns.values()) if (run.status === 'leased') notify((o) => o.claimed(run))
   for (const run of change.runs.values()) {
     const before = change.loaded.runs.get(run.id)
     if (run.status === 'leased') {
-      if (!run.deferred && before?.status !== 'leased') tell((o) => o.claimed(run))
+      if (!run.deferred && before?.status !== 'leased') notify((o) => o.claimed(run))
       continue
     }
     const failed = run.attempt > (before?.attempt ?? run.attempt)
     if (run.status === 'pending' ? !failed : run.settledAt !== change.now) continue
     const end = { run, worker: unscopedName(before?.leasedBy ?? null), failed, ms: spent(run, before, change.now) }
-    tell((o) => o.ended(end))
+    notify((o) => o.ended(end))
   }
 }
 

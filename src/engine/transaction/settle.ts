@@ -85,7 +85,7 @@ export class Settler {
   readonly #lanes: readonly Batcher<Settling, Settled>[]
   /** What was put aside comes back here, not where others would be held up by it. */
   readonly #late: Batcher<Settling, Settled>
-  readonly #aside: SetApart
+  readonly #setApart: SetApart
   readonly #skips = new WeakMap<Entry, number>()
   #closed = false
 
@@ -113,12 +113,12 @@ export class Settler {
     }
     this.#lanes = Array.from({ length: p.lanes }, lane)
     this.#late = lane()
-    this.#aside = new SetApart(p.logger, (entries) => this.#late.again(entries))
+    this.#setApart = new SetApart(p.logger, (entries) => this.#late.again(entries))
   }
 
   settle(settling: Settling): Promise<Settled> {
     // Found by the sweeper while its report waits for the lock: the report came first.
-    if (settling.ifLocked === 'leave' && this.#aside.has(settling.runId)) {
+    if (settling.ifLocked === 'leave' && this.#setApart.has(settling.runId)) {
       return Promise.reject(new StoreLockedError([{ table: 'run', key: settling.runId, holder: null }]))
     }
     const lane = this.#lanes[laneOf(settling.rootId ?? settling.runId, this.#lanes.length)]
@@ -133,7 +133,7 @@ export class Settler {
   /** What waits for locked rows is given up. */
   close(): void {
     this.#closed = true
-    this.#aside.close()
+    this.#setApart.close()
   }
 
   async #settle(lane: Lane, batch: readonly Entry[], unstorable = false): Promise<void> {
@@ -166,7 +166,7 @@ export class Settler {
       await this.#settle(lane, batch.slice(0, half))
       return this.#settle(lane, batch.slice(half))
     }
-    this.#aside.put(held.length === 0 ? batch : held, error)
+    this.#setApart.put(held.length === 0 ? batch : held, error)
     const free = held.length === 0 ? [] : batch.filter((entry) => !held.includes(entry))
     if (free.length > 0) await this.#settle(lane, free, unstorable)
   }
@@ -216,7 +216,7 @@ export class Settler {
       const { report } = entry.params
       const reportId = report?.report.reportId
       const given = reportId === undefined ? null : (next.get(reportId) ?? handedBefore(change, report))
-      this.#aside.done(entry)
+      this.#setApart.done(entry)
       entry.params.decided?.()
       entry.resolve({ status, next: given })
     }
@@ -240,10 +240,10 @@ export class Settler {
       const { rootId, decided } = entry.params
       if (rootId === null || roots.has(rootId)) {
         const row = { table: 'instance', key: rootId ?? '', holder: null } as const
-        this.#aside.put([entry], new StoreLockedError(rootId === null ? [] : [row]))
+        this.#setApart.put([entry], new StoreLockedError(rootId === null ? [] : [row]))
         continue
       }
-      this.#aside.done(entry)
+      this.#setApart.done(entry)
       decided?.()
       entry.resolve({ status: 'not_found', next: null })
     }

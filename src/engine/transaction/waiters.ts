@@ -28,7 +28,7 @@ const LOOKS_PER_POLL = 200
 export class Waiters {
   readonly #store: Store
   /** Began in this process and have not ended here: no need to ask the store. */
-  readonly #born = new Set<string>()
+  readonly #created = new Set<string>()
   readonly #ended = new Map<string, End>()
   /** Results recorded by the very transaction that ended an instance: whoever waited asks for them next. */
   readonly #results = new Map<string, ReadonlyMap<string, string | null>>()
@@ -63,22 +63,22 @@ export class Waiters {
         { once: true },
       )
       // Begun elsewhere, it may have ended before we began to listen.
-      if (!this.#born.has(id)) this.#check(id).catch(reject)
+      if (!this.#created.has(id)) this.#check(id).catch(reject)
     })
   }
 
-  born(id: string): void {
-    if (this.#born.size >= REMEMBERED) this.#born.clear()
-    this.#born.add(id)
+  created(id: string): void {
+    if (this.#created.size >= REMEMBERED) this.#created.clear()
+    this.#created.add(id)
   }
 
   /** An end committed by this process: no need to look. */
-  tell(id: string, end: End, results?: ReadonlyMap<string, string | null>): void {
+  announce(id: string, end: End, results?: ReadonlyMap<string, string | null>): void {
     if (results !== undefined && this.#waiting.has(id)) {
       this.#results.set(id, results)
       this.#forgetting ??= setTimeout(() => this.#forgetResults(), RESULTS_KEPT_MS).unref()
     }
-    if (this.#born.delete(id) && FOR_GOOD.has(end)) {
+    if (this.#created.delete(id) && FOR_GOOD.has(end)) {
       if (this.#ended.size >= REMEMBERED) this.#ended.clear()
       this.#ended.set(id, end)
     }
@@ -102,13 +102,13 @@ export class Waiters {
 
   /** These may have ended in another process. Whoever asks later must not wait for news that has come already. */
   async look(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#born.delete(id)
+    for (const id of ids) this.#created.delete(id)
     for (const id of ids) if (this.#waiting.has(id)) await this.#check(id)
   }
 
   /** Anything may have ended in another process. */
   async lookAnew(): Promise<void> {
-    this.#born.clear()
+    this.#created.clear()
     await this.lookAll()
   }
 
@@ -142,11 +142,11 @@ export class Waiters {
     if (first.kind === 'instance') {
       const row = await this.#store.read.instance(id)
       if (row === null) this.#refuse(id, `there is no instance ${id}`)
-      else if (TERMINAL.has(row.state)) this.tell(id, row.state)
+      else if (TERMINAL.has(row.state)) this.announce(id, row.state)
     } else {
       const row = await this.#store.read.run(id)
       if (row === null) this.#refuse(id, `there is no run ${id}`)
-      else if (ENDED_RUN.has(row.status)) this.tell(id, row.status)
+      else if (ENDED_RUN.has(row.status)) this.announce(id, row.status)
       else if (row.deletedAt !== null && row.status === 'pending') this.#refuse(id, `run ${id} was deleted`)
     }
   }

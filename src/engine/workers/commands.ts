@@ -28,7 +28,7 @@ export class StoredCommands implements EngineCommands {
     return () => this.#listeners.delete(entry)
   }
 
-  tell(): void {
+  announce(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -3,7 +3,7 @@
  * What is refused changes nothing, but the history of a run that exists tells it, unless the same may be taken in a moment:
  *
  *   not_found              there is no such run
- *   mismatch               it is of another instance than was said
+ *   mismatch               it is of another instance than was remarks
  *   conflict, early        its worker still has it, or will have
  *   conflict, duplicate    it was completed before; services tell the same again whenever they are asked again
  *   conflict, late         it had been given up; a success may still have to be undone, so the instance hears of it
@@ -21,8 +21,8 @@ import type { Store } from '../../store/store.ts'
 import type { Delivery } from '../../worker/port.ts'
 import { recordRunEvent } from '../fold/events.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
-import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
-import { applyLateSuccess, tellLateRefusal, undoneLate } from '../fold/run/late-success.ts'
+import { settleForeignOutcome } from '../fold/run/foreign-outcomes.ts'
+import { applyLateSuccess, recordLateRefusal, undoneLate } from '../fold/run/late-success.ts'
 import { type Chance, failExecution, succeed } from '../fold/run/outcomes.ts'
 import { type CheckedRemarks, checkRemarks, isRefused } from '../fold/run/remarks.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
@@ -80,7 +80,7 @@ export class Completions {
     const delivery = this.#known.get(runId) ?? (await this.#lookUps.add(runId))
     if (delivery === null) throw missing('run', runId)
     const reportId = this.#deps.newId()
-    const told: ExecutionReport = { outcome, said: this.#said(completion, delivery), reportId }
+    const given: Given = { outcome, remarks: this.#remarks(completion, delivery), reportId }
     // undefined: its root is gone, so nobody folded it. Errors are dear: none is made for what goes well.
     let refusal: PetrelError | null | undefined
     const { rootId, instanceId } = delivery
@@ -93,7 +93,7 @@ export class Completions {
       hint: delivery,
       patienceMs: LOCK_PATIENCE_MS,
       fold: (change) => {
-        refusal = completed(change, completion, told, this.#deps.chance)
+        refusal = completed(change, completion, given, this.#deps.chance)
         return refusal === null ? 'recorded' : 'stale'
       },
       unstorable: () => {
@@ -111,10 +111,10 @@ export class Completions {
     return { error: outcome.error, text: storableText(outcome.error, 'error', most) }
   }
 
-  #said({ notes }: Completion, { instanceId }: Delivery): CheckedRemarks {
+  #remarks({ notes }: Completion, { instanceId }: Delivery): CheckedRemarks {
     if (notes === undefined) return {}
-    const said = checkRemarks({ notes }, { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes })
-    return isRefused(said) ? {} : said
+    const remarks = checkRemarks({ notes }, { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes })
+    return isRefused(remarks) ? {} : remarks
   }
 }
 
@@ -124,52 +124,52 @@ interface CheckedOutcome {
   readonly text: string
 }
 
-interface ExecutionReport {
+interface Given {
   readonly outcome: CheckedOutcome
-  readonly said: CheckedRemarks
+  readonly remarks: CheckedRemarks
   readonly reportId: string
 }
 
 function completed(
   change: WorkingSet,
   completion: Completion,
-  told: ExecutionReport,
+  given: Given,
   chance: Chance,
 ): PetrelError | null {
   const { runId, instanceId } = completion
-  const { outcome, said, reportId } = told
-  finishedOutside(change, runId)
+  const { outcome, remarks, reportId } = given
+  settleForeignOutcome(change, runId)
   const run = findRun(change, runId)
   if (run === undefined) return missing('run', runId)
   if (instanceId !== undefined && instanceId !== run.instanceId) {
-    tellRefused(change, run, 'mismatch', outcome)
+    recordRefusal(change, run, 'mismatch', outcome)
     return mismatch(run, instanceId)
   }
   if (run.status === 'leased' && run.deferred) {
-    const story = { startedAt: null, reportId, ...said }
+    const story = { startedAt: null, reportId, ...remarks }
     if (outcome.error === null) succeed(change, run, outcome.text, story)
     else failExecution(change, run, outcome.error, false, story, chance)
     return null
   }
-  // Its commit was uncertain and is told again.
+  // Its commit was uncertain and is given again.
   if (run.reportId === reportId) return null
-  const late = { startedAt: null, reportId, ...said }
+  const late = { startedAt: null, reportId, ...remarks }
   if (outcome.error === null && undoneLate(change, run, outcome.text, late)) return null
   const reason = reasonOf(run)
-  if (reason !== 'early') tellRefused(change, run, reason, outcome)
+  if (reason !== 'early') recordRefusal(change, run, reason, outcome)
   if (reason === 'late' && outcome.error === null) applyLateSuccess(change, run, outcome.text)
-  if (reason === 'late' && outcome.error !== null) tellLateRefusal(change, run)
+  if (reason === 'late' && outcome.error !== null) recordLateRefusal(change, run)
   return conflict(run, reason)
 }
 
 function reasonOf(run: RunRow): CompletionRefusal {
   if (run.status === 'pending' || run.status === 'leased') return 'early'
-  // A late success was told once: from then on there is a result.
+  // A late success was given once: from then on there is a result.
   const givenUp = run.unknown || (run.status === 'cancelled' && run.result === null)
   return givenUp ? 'late' : 'duplicate'
 }
 
-function tellRefused(
+function recordRefusal(
   change: WorkingSet,
   run: RunRow,
   reason: CompletionRefusal | 'mismatch',

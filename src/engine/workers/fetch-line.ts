@@ -281,7 +281,7 @@ export class Line {
       const [{ params }, runs] = taker as [Asking, RunRow[]]
       try {
         const row = leasedAlone(run, { holder: params.holder, leaseMs: params.leaseMs(run), now: change.now })
-        tellStart(change, row)
+        recordStart(change, row)
         runs.push(row)
         return row
       } catch (error) {
@@ -295,7 +295,7 @@ export class Line {
 }
 
 /** One event tells lease and start. It has no number of its instance's: a claim locks no instance. */
-function tellStart(change: WorkingSet, run: RunRow): void {
+function recordStart(change: WorkingSet, run: RunRow): void {
   const worker = unscopedName(run.leasedBy)
   const data = {
     leased_at: iso(run.leasedAt),

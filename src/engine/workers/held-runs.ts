@@ -19,7 +19,7 @@ const STRAY_AFTER_MS = 5000
 /** Commits of others come in hundreds a second; a look after each would be too much. */
 const LOOK_EVERY_MS = 200
 
-export interface HoldingDeps {
+export interface HeldRunDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly settler: Settler
@@ -28,7 +28,7 @@ export interface HoldingDeps {
 }
 
 export class HeldRuns {
-  readonly #deps: HoldingDeps
+  readonly #deps: HeldRunDeps
   readonly #inbox: SessionInbox
   readonly #sessionId: () => string
   /** Runs whose report is on its way to the store. */
@@ -41,7 +41,7 @@ export class HeldRuns {
   /** Started runs that the last look found leased to a worker that does not hold them, and their epochs. */
   #suspects: ReadonlyMap<string, number> = new Map()
 
-  constructor(deps: HoldingDeps, inbox: SessionInbox, sessionId: () => string) {
+  constructor(deps: HeldRunDeps, inbox: SessionInbox, sessionId: () => string) {
     this.#deps = deps
     this.#inbox = inbox
     this.#sessionId = sessionId

@@ -7,7 +7,7 @@ import type { RunRow } from '../../model/rows.ts'
 import { memberOf } from '../fold/members.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { leaseExpired } from '../fold/run/ended-leases.ts'
-import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { settleForeignOutcome } from '../fold/run/foreign-outcomes.ts'
 import { lastExecution, recordLateSuccess } from '../fold/run/late-success.ts'
 import { type Chance, failExecution, giveBack, overdue, postpone, requeue, succeed } from '../fold/run/outcomes.ts'
 import type { CheckedRemarks } from '../fold/run/remarks.ts'
@@ -17,7 +17,7 @@ import type { WorkingSet } from '../fold/working-set.ts'
 /** A report whose parts are known to be storable. */
 export interface CheckedReport {
   readonly report: LeaseReport
-  readonly said: CheckedRemarks
+  readonly remarks: CheckedRemarks
   /** JSON text. */
   readonly result: string | null
   /** Names this report, should its commit be uncertain. */
@@ -28,11 +28,11 @@ export interface CheckedReport {
 
 /** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
 export function settleLease(change: WorkingSet, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
-  const { report, said, result, reportId, inTimeAt } = checked
+  const { report, remarks, result, reportId, inTimeAt } = checked
   const { runId, outcome } = report
   const before = findRun(change, runId)
   if (before === undefined) return missing('run', runId)
-  // Its commit was uncertain and is told again.
+  // Its commit was uncertain and is execution again.
   if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
   if (before.leaseMs !== null && !cameInTime(before, inTimeAt)) {
     leaseExpired(change, runId, chance)
@@ -42,15 +42,15 @@ export function settleLease(change: WorkingSet, checked: CheckedReport, chance: 
   const refusal = refusalOf(run, report, change.now)
   if (refusal !== null) {
     if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report, result)
-    finishedOutside(change, runId)
+    settleForeignOutcome(change, runId)
     return refusal
   }
-  const told = { startedAt: null, reportId, ...said }
-  if (outcome.kind === 'succeeded') succeed(change, run, result, told)
-  else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, told)
-  else if (outcome.kind === 'released') giveBack(change, run, false, told)
-  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
-  else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
+  const execution = { startedAt: null, reportId, ...remarks }
+  if (outcome.kind === 'succeeded') succeed(change, run, result, execution)
+  else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, execution)
+  else if (outcome.kind === 'released') giveBack(change, run, false, execution)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, execution)
+  else failExecution(change, run, outcome.error, false, execution, chance, outcome.how, result)
   return settledAs(findRun(change, runId) as RunRow, change.now)
 }
 

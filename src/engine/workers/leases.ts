@@ -42,7 +42,7 @@ const REMEMBERED = 20_000
 /** Leases ended on the way of one fetch; the sweeper does the rest. */
 const EXPIRED_AT_ONCE = 100
 /** Runs whose arguments are put together at the same time. */
-const WHOLE_AT_ONCE = 8
+const DEREFERENCED_AT_ONCE = 8
 /** As the sweeper records it. */
 const EXPIRED = 'sweep_expired_lease'
 
@@ -99,12 +99,12 @@ export class StoredLeases implements Leases {
     // Whole they may be much longer than when they were claimed.
     const whole: RunRow[] = []
     let bytes = 0
-    for (let at = 0; at < runs.length; at += WHOLE_AT_ONCE) {
+    for (let at = 0; at < runs.length; at += DEREFERENCED_AT_ONCE) {
       if (bytes > MAX_BATCH_BYTES) {
         await this.giveBack(runs.slice(at))
         break
       }
-      const some = await Promise.all(runs.slice(at, at + WHOLE_AT_ONCE).map((run) => this.#whole(run)))
+      const some = await Promise.all(runs.slice(at, at + DEREFERENCED_AT_ONCE).map((run) => this.#dereferenced(run)))
       for (const run of some) {
         if (run === null) continue
         bytes += Buffer.byteLength(run.payload)
@@ -115,7 +115,7 @@ export class StoredLeases implements Leases {
   }
 
   /** With all of its arguments, as a handler is given them; null: they cannot be given, and the run has failed. */
-  async #whole(run: RunRow): Promise<RunRow | null> {
+  async #dereferenced(run: RunRow): Promise<RunRow | null> {
     if (run.instanceId === null || !mayReferAside(run)) return run
     try {
       const payload = JSON.parse(run.payload) as Json
@@ -296,7 +296,7 @@ export class StoredLeases implements Leases {
       runId,
       rootId,
       instanceId,
-      bytes: (checked.result?.length ?? 0) + JSON.stringify(checked.said).length + 400,
+      bytes: (checked.result?.length ?? 0) + JSON.stringify(checked.remarks).length + 400,
       report: null,
       hint: delivery,
       patienceMs: LOCK_PATIENCE_MS,
@@ -328,9 +328,9 @@ export class StoredLeases implements Leases {
       return refused(refusal, what, `the ${what} of run ${runId} ${refusal.message}`)
     }
     const limits = { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes }
-    const said = checkRemarks(report, limits)
-    if (isRefused(said)) return refused(said, 'set', said.message)
-    return { report, said, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
+    const remarks = checkRemarks(report, limits)
+    if (isRefused(remarks)) return refused(remarks, 'set', remarks.message)
+    return { report, remarks, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
   }
 }
 

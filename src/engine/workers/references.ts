@@ -40,7 +40,7 @@ export class References {
    */
   async resolve(instanceId: string, payload: Json): Promise<Json | undefined> {
     if (!refersAside(payload) || !(await this.#keepsAside(instanceId))) return payload
-    const whole = isReference(payload) ? await this.#aside(instanceId, payload.$ref) : payload
+    const whole = isReference(payload) ? await this.#outOfLine(instanceId, payload.$ref) : payload
     if (whole === undefined) return undefined
     const { key, own } = sharedIn(whole)
     if (key === null) return whole
@@ -49,7 +49,7 @@ export class References {
     return isMap(shared) ? { ...shared, ...own } : own
   }
 
-  async #aside(instanceId: string, key: SlotKey): Promise<Json | undefined> {
+  async #outOfLine(instanceId: string, key: SlotKey): Promise<Json | undefined> {
     const text = await this.#read({ instanceId, key })
     return text === null ? undefined : (JSON.parse(text) as Json)
   }

@@ -71,7 +71,7 @@ export interface ExecutionQueries {
   }): Promise<readonly RunRow[]>
   /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
   queuedBefore(params: {
-    readonly slotKey: string
+    readonly quotaKey: string
     readonly queuedAt: number
     readonly id: string
     readonly atMost: number

@@ -32,7 +32,7 @@ const GIVEN_UP = {
   unknown: true,
   deadLetter: false,
   failure: false,
-  told: NO_REPORT,
+  execution: NO_REPORT,
 } as const
 
 export function cutOff(change: Ending & Runs & Pending, member: Member): void {

@@ -7,7 +7,7 @@ import type { Member, WorkingSet } from '../working-set.ts'
 
 /** An idle one is queued, and begins if it may. */
 export function startIdle(change: WorkingSet, member: Member, actor: string | null): void {
-  const { id, slotKey: key } = member.row
+  const { id, quotaKey: key } = member.row
   happen(change, id, { kind: 'queue' })
   enterQueue(change, member, actor)
   if (key === null || mayBegin(change, key)) leaveQueue(change, member)

@@ -33,7 +33,7 @@ export interface NewInstance {
   readonly literals: { readonly [node: string]: Literal } | null
   readonly items: { readonly [node: string]: readonly Json[] } | null
   /** The limit under which it executes; left out: none. */
-  readonly slotKey?: string | null
+  readonly quotaKey?: string | null
   /** true: it stays idle until somebody starts it. */
   readonly idle?: boolean
 }
@@ -66,7 +66,7 @@ export function createInstance(change: WorkingSet, creation: NewInstance): Membe
   row.retryOf = creation.retryOf
   row.createdAt = change.now
   row.deadlineAt = idle || timeoutMs === null ? null : change.now + timeoutMs
-  row.slotKey = creation.slotKey ?? null
+  row.quotaKey = creation.quotaKey ?? null
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   const input = withDefaults(net.net.input, creation.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)

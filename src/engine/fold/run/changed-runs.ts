@@ -78,7 +78,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   const member = run.instanceId === null ? null : memberOf(change, run.instanceId)
   const { to, event } = transitionOf(run.status, how.happening, how.guard)
   const row = finished(run, to, how, member === null ? null : member.seq + 1)
-  const data: Writable<EndData> = storyOf(run, how.told)
+  const data: Writable<EndData> = storyOf(run, how.execution)
   if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
   if (to !== 'succeeded') data.attempt = row.attempt
   replaceRun(change, row)

@@ -23,10 +23,10 @@ import { leaseStory } from './lease-events.ts'
 import { policyOf } from './retry-policy.ts'
 import { placeOf, settled } from './runs.ts'
 
-const LONGEST_TOLD = 65_536
+const LONGEST_FAILURE = 65_536
 
 /** Does nothing to any other run, and nothing a second time. `instead`: how it failed, whatever the client wrote. */
-export function finishedOutside(change: WorkingSet, runId: string, instead: Failure | null = null): void {
+export function settleForeignOutcome(change: WorkingSet, runId: string, instead: Failure | null = null): void {
   const run = findRun(change, runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
   const story = run.instanceId === null ? {} : untold(change, run)
@@ -73,8 +73,8 @@ function begunAt(change: Pick<WorkingSet, 'now'>, run: RunRow): number | null {
 }
 
 function errorOf(run: RunRow): Failure {
-  const told = run.status === 'failed' ? toldIn(run.lastError) : null
-  if (told !== null) return told
+  const written = run.status === 'failed' ? failureIn(run.lastError) : null
+  if (written !== null) return written
   const stored = run.error === null ? null : (JSON.parse(run.error) as Partial<Failure> | null)
   const { code, message } = stored ?? {}
   if (typeof code === 'string' && typeof message === 'string') return { ...stored, code, message }
@@ -83,20 +83,20 @@ function errorOf(run: RunRow): Failure {
 }
 
 /** `last_error` is all that a client can write about a failure; as a JSON object it says more than a message. */
-function toldIn(text: string | null): Failure | null {
-  if (text === null || !text.startsWith('{') || text.length > LONGEST_TOLD) return null
+function failureIn(text: string | null): Failure | null {
+  if (text === null || !text.startsWith('{') || text.length > LONGEST_FAILURE) return null
   try {
     const { message, code, category, details } = JSON.parse(text) as { readonly [key: string]: Json | undefined }
     if (typeof message !== 'string') return null
-    const told: Failure = {
+    const failure: Failure = {
       code: typeof code === 'string' && code !== '' ? code : 'handler_error',
       message,
       ...(typeof category === 'string' ? { category } : {}),
       ...(details === undefined ? {} : { details }),
     }
     // As a text it could be stored; what its escapes stand for may not be.
-    storableText(told as unknown as Json, 'last_error', 2 * LONGEST_TOLD)
-    return told
+    storableText(failure as unknown as Json, 'last_error', 2 * LONGEST_FAILURE)
+    return failure
   } catch {
     return null
   }

@@ -1,4 +1,4 @@
-/** Successes told after the run had been given up: its instance must know of the effect if it is to undo it. */
+/** Successes execution after the run had been given up: its instance must know of the effect if it is to undo it. */
 
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
@@ -10,7 +10,7 @@ import { happen } from '../happenings.ts'
 import { memberOf } from '../members.ts'
 import type { WorkingSet } from '../working-set.ts'
 import { findRun, finishRun, replaceRun } from './changed-runs.ts'
-import { finishedOutside } from './foreign-outcomes.ts'
+import { settleForeignOutcome } from './foreign-outcomes.ts'
 import type { ExecutionReport } from './remarks.ts'
 import { placeOf } from './runs.ts'
 
@@ -30,14 +30,14 @@ export function applyLateSuccess(change: WorkingSet, run: RunRow, result: string
   const cancelled = !run.unknown
   happenLate(change, run, { result: returned, cancelled })
   // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
-  finishedOutside(change, run.id)
+  settleForeignOutcome(change, run.id)
   const row = findRun(change, run.id) as RunRow
-  // The result is for whoever undoes it; that there is one says that this was told.
+  // The result is for whoever undoes it; that there is one says that this was execution.
   replaceRun(change, { ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
 }
 
 /** It says that it was not done: a rollback has nothing to undo there, and nothing to doubt. */
-export function tellLateRefusal(change: WorkingSet, run: RunRow): void {
+export function recordLateRefusal(change: WorkingSet, run: RunRow): void {
   if (run.instanceId === null || !run.unknown || run.role === 'undo') return
   const { net, row } = memberOf(change, run.instanceId)
   if (!undoFollows(net.net, row) || !undoesInPlace(net.net)) return
@@ -46,11 +46,11 @@ export function tellLateRefusal(change: WorkingSet, run: RunRow): void {
 }
 
 /** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues behind it. */
-export function undoneLate(change: WorkingSet, run: RunRow, result: string, told: ExecutionReport): boolean {
+export function undoneLate(change: WorkingSet, run: RunRow, result: string, execution: ExecutionReport): boolean {
   if (run.role !== 'undo' || run.status !== 'failed' || run.instanceId === null) return false
   const { net, row } = memberOf(change, run.instanceId)
   if (!undoesInPlace(net.net) || row.parentNode !== null) return false
-  const how = { result, error: null, unknown: false, deadLetter: false, failure: false, told, now: change.now }
+  const how = { result, error: null, unknown: false, deadLetter: false, failure: false, execution, now: change.now }
   recordRunEvent(change, run, transitionOf(run.status, 'redrive').event, { because: 'late_success' })
   finishRun(change, run, { ...how, happening: 'undo_late' })
   happenLate(change, run, {})
@@ -59,7 +59,7 @@ export function undoneLate(change: WorkingSet, run: RunRow, result: string, told
 
 type Late = Omit<Extract<Happening, { kind: 'late' }>, 'kind' | 'place'>
 
-/** What is nested and has ended has told its parent so: it does not continue. */
+/** What is nested and has ended has execution its parent so: it does not continue. */
 function happenLate(change: WorkingSet, run: RunRow, about: Late): void {
   const instanceId = run.instanceId as string
   const { phase, parentNode } = memberOf(change, instanceId).row

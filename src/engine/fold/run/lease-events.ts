@@ -12,12 +12,12 @@ export type Writable<T> = { -readonly [F in keyof T]: T[F] }
 /** The same with what its worker said: its notes, and which context entries it wrote. */
 export function storyOf(
   run: RunRow,
-  told: { readonly startedAt: number | null } & CheckedRemarks,
+  execution: { readonly startedAt: number | null } & CheckedRemarks,
 ): Writable<WorkStory> {
-  const story: Writable<WorkStory> = leaseStory(run, told.startedAt)
-  if (told.set !== undefined) story.set = Object.keys(told.set)
-  if (told.notes !== undefined) story.notes = told.notes
-  if (told.notesDropped !== undefined) story.notes_dropped = told.notesDropped
+  const story: Writable<WorkStory> = leaseStory(run, execution.startedAt)
+  if (execution.set !== undefined) story.set = Object.keys(execution.set)
+  if (execution.notes !== undefined) story.notes = execution.notes
+  if (execution.notesDropped !== undefined) story.notes_dropped = execution.notesDropped
   return story
 }
 
@@ -47,9 +47,9 @@ export function losersOf(history: readonly StoredEvent[]): readonly string[] {
   const losers = new Set<string>()
   let holder = ''
   for (const { type, data } of history) {
-    const told = data === null ? null : (JSON.parse(data) as ExecutionReport | null)
-    if (type === 'started') holder = told?.worker_id ?? ''
-    if (LEASE_LOST_CODES.includes(told?.error?.code ?? '')) losers.add(holder)
+    const entry = data === null ? null : (JSON.parse(data) as ExecutionReport | null)
+    if (type === 'started') holder = entry?.worker_id ?? ''
+    if (LEASE_LOST_CODES.includes(entry?.error?.code ?? '')) losers.add(holder)
   }
   return [...losers]
 }

@@ -18,7 +18,7 @@ import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
 import type { Members, WorkingSet } from '../working-set.ts'
 import { findRun, finishRun, replaceRun } from './changed-runs.ts'
-import { finishedOutside } from './foreign-outcomes.ts'
+import { settleForeignOutcome } from './foreign-outcomes.ts'
 import { recordLateSuccess } from './late-success.ts'
 import { iso, reasonOf, storyOf } from './lease-events.ts'
 import { type CheckedRemarks, type ExecutionReport, NO_REPORT } from './remarks.ts'
@@ -53,7 +53,7 @@ export function reported(
   change: WorkingSet,
   session: { readonly id: string; readonly held: (sessionId: string) => boolean },
   report: Report,
-  said: CheckedRemarks,
+  remarks: CheckedRemarks,
   chance: Chance,
 ): 'recorded' | 'stale' | 'not_found' {
   const { delivery, outcome, reportId } = report
@@ -74,16 +74,16 @@ export function reported(
       return 'recorded'
     }
     if (outcome.kind === 'succeeded') recordLateSuccess(change, run, delivery.epoch, outcome.result)
-    finishedOutside(change, run.id)
+    settleForeignOutcome(change, run.id)
     return 'stale'
   }
   const startedAt = report.startedAt === null ? null : Math.min(report.startedAt, change.now)
-  const told: ExecutionReport = { startedAt, reportId, ...said }
-  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
-  else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
-  else if (outcome.kind === 'deferred') defer(change, run, told, outcome.command ?? null)
-  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
-  else giveBack(change, run, false, told)
+  const execution: ExecutionReport = { startedAt, reportId, ...remarks }
+  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, execution)
+  else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, execution, chance)
+  else if (outcome.kind === 'deferred') defer(change, run, execution, outcome.command ?? null)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, execution)
+  else giveBack(change, run, false, execution)
   return 'recorded'
 }
 
@@ -107,7 +107,7 @@ export function overdue(change: WorkingSet, runId: string, chance: Chance): void
 export function unrecordable(change: WorkingSet, runId: string): void {
   const run = findRun(change, runId)
   if (run === undefined) return
-  if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
+  if (run.status !== 'pending' && run.status !== 'leased') return settleForeignOutcome(change, runId, UNSTORABLE)
   endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', NO_REPORT, policyOf(change, run).deadLetter)
 }
 
@@ -125,11 +125,11 @@ export function cancelled(change: WorkingSet, runId: string, actor: string | nul
 }
 
 /** A result that does not fit its schema is none: the work has failed, and would return the same again. */
-export function succeed(change: WorkingSet, run: RunRow, result: string | null, told: ExecutionReport): void {
-  noteStart(change, run, told.startedAt ?? run.startedAt)
+export function succeed(change: WorkingSet, run: RunRow, result: string | null, execution: ExecutionReport): void {
+  noteStart(change, run, execution.startedAt ?? run.startedAt)
   const misfit = outputFailure(change, run, result)
   if (misfit !== null) {
-    endRun(change, run, MISFIT, misfit, false, told, policyOf(change, run).deadLetter)
+    endRun(change, run, MISFIT, misfit, false, execution, policyOf(change, run).deadLetter)
     return
   }
   const row = finishRun(change, run, {
@@ -140,11 +140,11 @@ export function succeed(change: WorkingSet, run: RunRow, result: string | null, 
     unknown: false,
     deadLetter: false,
     failure: false,
-    told,
+    execution,
   })
   if (row.instanceId !== null) {
     if (row.role === 'work') fallDue(change, row.instanceId)
-    const outcome = { kind: 'succeeded' as const, ...entriesOf(told) }
+    const outcome = { kind: 'succeeded' as const, ...entriesOf(execution) }
     happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
 }
@@ -157,12 +157,12 @@ export function failExecution(
   run: RunRow,
   error: Failure,
   unknown: boolean,
-  told: ExecutionReport,
+  execution: ExecutionReport,
   chance: Chance,
   how: How = 'policy',
   result: string | null = null,
 ): void {
-  noteStart(change, run, told.startedAt ?? run.startedAt)
+  noteStart(change, run, execution.startedAt ?? run.startedAt)
   const retry = policyOf(change, run)
   const failures = run.attempt + 1
   const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
@@ -171,7 +171,7 @@ export function failExecution(
     failures < run.maxAttempts && wanted && !oneClock && !appealable(change, run, error) && !ending(change, run)
   if (!again) {
     const deadLetter = how === 'dead_letter' || (how !== 'discard' && retry.deadLetter)
-    endRun(change, run, LAST_FAILURE, error, unknown, told, deadLetter, result)
+    endRun(change, run, LAST_FAILURE, error, unknown, execution, deadLetter, result)
     return
   }
   const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
@@ -182,10 +182,10 @@ export function failExecution(
         ? 0
         : backoffMs(retry, failures, chance.random)
   change.admission.release(run)
-  const row = retried(run, { runAt: change.now + delay, error, ...told })
+  const row = retried(run, { runAt: change.now + delay, error, ...execution })
   replaceRun(change, row)
   const data = {
-    ...storyOf(run, unwritten(told)),
+    ...storyOf(run, unwritten(execution)),
     ...reasonOf(error),
     attempt: row.attempt,
     error,
@@ -211,7 +211,7 @@ function endRun(
   end: End,
   error: Failure,
   unknown: boolean,
-  told: ExecutionReport,
+  execution: ExecutionReport,
   deadLetter: boolean,
   result: string | null = null,
 ): RunRow {
@@ -219,45 +219,45 @@ function endRun(
   const row = finishRun(change, run, {
     ...end,
     now: change.now,
-    result: told.result ?? result,
+    result: execution.result ?? result,
     error,
     unknown,
     deadLetter,
     failure,
-    told,
+    execution,
   })
   if (row.instanceId !== null) {
     const kind = unknown ? ('unknown' as const) : ('failed' as const)
-    const outcome = { kind, error, ...entriesOf(told) }
+    const outcome = { kind, error, ...entriesOf(execution) }
     happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
   return row
 }
 
 /** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
-function defer(change: WorkingSet, run: RunRow, told: ExecutionReport, command: Command | null): void {
-  if (command !== null && ending(change, run)) return giveBack(change, run, false, told)
-  noteStart(change, run, told.startedAt ?? run.startedAt)
-  const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
+function defer(change: WorkingSet, run: RunRow, execution: ExecutionReport, command: Command | null): void {
+  if (command !== null && ending(change, run)) return giveBack(change, run, false, execution)
+  noteStart(change, run, execution.startedAt ?? run.startedAt)
+  const row = deferred(run, { startedAt: execution.startedAt, reportId: execution.reportId ?? '' })
   replaceRun(change, row)
-  recordRunEvent(change, row, transitionOf(run.status, 'defer').event, storyOf(run, told))
+  recordRunEvent(change, row, transitionOf(run.status, 'defer').event, storyOf(run, execution))
   if (command !== null && row.instanceId !== null) {
     const { id: runId, instanceId, epoch } = row
     change.commands.set(runId, { runId, instanceId, epoch, createdAt: change.now, ...command })
   }
-  patch(change, row, told)
+  patch(change, row, execution)
 }
 
 /** Goes on at another time, as the same attempt, unless its instance is ending. */
-export function postpone(change: WorkingSet, run: RunRow, delayMs: number, told: ExecutionReport): void {
-  if (ending(change, run)) return giveBack(change, run, false, told)
-  noteStart(change, run, told.startedAt ?? run.startedAt)
+export function postpone(change: WorkingSet, run: RunRow, delayMs: number, execution: ExecutionReport): void {
+  if (ending(change, run)) return giveBack(change, run, false, execution)
+  noteStart(change, run, execution.startedAt ?? run.startedAt)
   change.admission.release(run)
-  const row = postponed(run, { runAt: change.now + delayMs, startedAt: told.startedAt, reportId: told.reportId })
+  const row = postponed(run, { runAt: change.now + delayMs, startedAt: execution.startedAt, reportId: execution.reportId })
   replaceRun(change, row)
   const { event } = transitionOf(run.status, 'postpone')
-  recordRunEvent(change, row, event, { ...storyOf(run, told), run_at: iso(row.runAt) })
-  patch(change, row, told)
+  recordRunEvent(change, row, event, { ...storyOf(run, execution), run_at: iso(row.runAt) })
+  patch(change, row, execution)
 }
 
 /** The work has not ended, but what it knows already is known now. */
@@ -270,23 +270,23 @@ function entriesOf({ set }: ExecutionReport): { readonly set?: Entries } {
 }
 
 /** Context entries of an execution that was for nothing are not written. */
-function unwritten({ set: _, ...told }: ExecutionReport): ExecutionReport {
-  return told
+function unwritten({ set: _, ...execution }: ExecutionReport): ExecutionReport {
+  return execution
 }
 
 /** Not started: goes back as it was, or, if its instance is ending, not at all. */
-export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, told: ExecutionReport): void {
+export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, execution: ExecutionReport): void {
   if (ending(change, run)) {
     const row = finishRun(change, run, {
       happening: 'return',
       guard: 'ending',
       now: change.now,
-      result: told.result ?? null,
+      result: execution.result ?? null,
       error: null,
       unknown: false,
       deadLetter: false,
       failure: false,
-      told: unwritten(told),
+      execution: unwritten(execution),
     })
     if (row.instanceId !== null) {
       happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
@@ -294,10 +294,10 @@ export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, told
     return
   }
   change.admission.release(run)
-  const row = returned(run, { counted, reportId: told.reportId })
+  const row = returned(run, { counted, reportId: execution.reportId })
   replaceRun(change, row)
   const { event } = transitionOf(run.status, 'return')
-  recordRunEvent(change, row, event, storyOf(run, { ...unwritten(told), startedAt: null }))
+  recordRunEvent(change, row, event, storyOf(run, { ...unwritten(execution), startedAt: null }))
 }
 
 /** Given back after a start: claimable again at once, unless its instance is ending. */
@@ -305,16 +305,16 @@ export function requeue(
   change: WorkingSet,
   run: RunRow,
   error: Failure | null,
-  told: ExecutionReport & { reportId: string },
+  execution: ExecutionReport & { reportId: string },
 ): void {
-  if (ending(change, run)) return giveBack(change, run, false, told)
+  if (ending(change, run)) return giveBack(change, run, false, execution)
   noteStart(change, run, run.startedAt)
   change.admission.release(run)
-  const row = requeued(run, { error, reportId: told.reportId })
+  const row = requeued(run, { error, reportId: execution.reportId })
   replaceRun(change, row)
   const data = { attempt: row.attempt, ...(error === null ? {} : { error }) }
   const { event } = transitionOf(run.status, 'requeue')
-  recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
+  recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(execution), startedAt: null }), ...data })
 }
 
 /** What governance forbids is for people to allow, not for another try. */

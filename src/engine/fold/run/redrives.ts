@@ -28,7 +28,7 @@ type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'
 type RedriveAbout = Pick<NonNullable<RunEventData['redriven']>, 'gate'>
 
 /** Has the run at hand, should what happens next send it back to work. */
-export function bring(
+export function prepareRedrive(
   change: Pick<WorkingSet, 'redrives'>,
   run: RunRow,
   about: RedriveAbout = {},
@@ -87,7 +87,7 @@ function keyOf(instanceId: string | null, { node, fire, item, role }: Place): st
 }
 
 /** Creates the run outside; a run is retried at most once. */
-export function retryOutside(change: WorkingSet, run: RunRow, actor: string | null): RunRow {
+export function retryAsNewRun(change: WorkingSet, run: RunRow, actor: string | null): RunRow {
   const { instanceId, node, item, role } = run
   const member = memberOf(change, instanceId as string)
   const slot = SLOT.retriedRun.key(run.id)

@@ -36,11 +36,11 @@ export function readRemarks({ set, notes, notesDropped }: RemarkTexts, limits: R
   if (set === undefined && notes === undefined && notesDropped === undefined) return {}
   const entries = set === undefined ? undefined : parse(set)
   if (entries === null) return wrong('the context entries are not JSON')
-  const told = notes === undefined ? undefined : parse(notes)
+  const parsedNotes = notes === undefined ? undefined : parse(notes)
   return checkRemarks(
     {
       ...(entries !== undefined && { set: entries.value as Entries }),
-      ...(told !== undefined && { notes: told === null || !Array.isArray(told.value) ? [UNREADABLE] : told.value }),
+      ...(parsedNotes !== undefined && { notes: parsedNotes === null || !Array.isArray(parsedNotes.value) ? [UNREADABLE] : parsedNotes.value }),
       ...(notesDropped !== undefined && { notesDropped }),
     },
     limits,
@@ -79,8 +79,8 @@ export function checkRemarks(
   }
 }
 
-export function isRefused(said: CheckedRemarks | Failure): said is Failure {
-  return 'code' in said
+export function isRefused(remarks: CheckedRemarks | Failure): remarks is Failure {
+  return 'code' in remarks
 }
 
 function entriesProblem(set: Json | Entries, { inWorkflow, maxBytes }: RemarkLimits): Failure | null {

@@ -40,7 +40,7 @@ export interface Holder {
 }
 
 /** The same for a run born in this transaction: nobody has seen the row yet, so no copy is made. */
-export function bornLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
+export function createdLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
   const row = run as { -readonly [K in keyof RunRow]: RunRow[K] }
   row.status = transitionOf(run.status, 'claim').to
   row.leasedBy = holder.name
@@ -107,7 +107,7 @@ export interface Finish {
   readonly deadLetter: boolean
   /** true: this end counts as one more failed execution. */
   readonly failure: boolean
-  readonly told: ExecutionReport
+  readonly execution: ExecutionReport
 }
 
 /** Its workflow no longer wants a run that nobody has started. */
@@ -118,11 +118,11 @@ export const CANCELLED_UNSTARTED = {
   unknown: false,
   deadLetter: false,
   failure: false,
-  told: NO_REPORT,
+  execution: NO_REPORT,
 } as const
 
 export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number | null): RunRow {
-  const startedAt = f.told.startedAt ?? run.startedAt
+  const startedAt = f.execution.startedAt ?? run.startedAt
   return {
     ...run,
     // Written out, not spread: this is the row every step makes.
@@ -145,7 +145,7 @@ export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number 
     finishedAt: f.now,
     settledAt: f.now,
     doneSeq: seq,
-    reportId: f.told.reportId,
+    reportId: f.execution.reportId,
     deadLetter: f.deadLetter,
   }
 }

@@ -86,7 +86,7 @@ function replace(change: Ending, holder: RunRow): boolean {
     unknown: holder.status === 'leased',
     deadLetter: false,
     failure: false,
-    told: NO_REPORT,
+    execution: NO_REPORT,
     error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
   })
   return true

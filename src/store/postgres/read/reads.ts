@@ -230,7 +230,7 @@ export class PostgresReads implements ExecutionQueries {
   }
 
   async queuedBefore(params: Parameters<ExecutionQueries['queuedBefore']>[0]): Promise<number> {
-    const values = [params.slotKey, String(params.queuedAt), params.id, String(params.atMost)]
+    const values = [params.quotaKey, String(params.queuedAt), params.id, String(params.atMost)]
     return (await askOne(this.#views, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
   }
 

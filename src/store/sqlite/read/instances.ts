@@ -46,8 +46,8 @@ export function instanceQueries(select: Select): InstanceQueries {
     countListedInstances: (query, atMost) =>
       connection.readLong((on) => countWhere(on, 'workflow_instance', instanceFilter(query), atMost)),
     countInstances: () => select.counts('SELECT state, count(*) FROM workflow_instance GROUP BY state'),
-    queuedBefore: async ({ slotKey, queuedAt, id, atMost }) =>
-      (await select.row(([n]) => n as number, QUEUED_BEFORE, slotKey, queuedAt, id, atMost)) ?? 0,
+    queuedBefore: async ({ quotaKey, queuedAt, id, atMost }) =>
+      (await select.row(([n]) => n as number, QUEUED_BEFORE, quotaKey, queuedAt, id, atMost)) ?? 0,
     children: (instanceId, limit = -1) => select.rows(instanceOf, CHILDREN, instanceId, limit),
     progress: ({ instanceIds }) =>
       connection.read(() => {
