@@ -6,7 +6,7 @@ import type { LimitRow, QueueRow, RunRow } from '../../model/rows.ts'
 
 const _KEYED = 'key:'
 
-/** A window that begins later than this is of a clock that was set back since: it is over. */
+/** A rate window that begins further in the future than this was opened before the clock was set back: it is over. */
 const AHEAD_MS = 1_000
 
 export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
@@ -15,15 +15,15 @@ export class Admission {
   readonly #queues: ReadonlyMap<string, QueueRow>
   readonly #listing: (type: string) => Listing | null
   readonly #limits = new Map<string, LimitRow>()
-  /** Held by a transaction elsewhere: nothing is admitted under them, and nothing given back. */
+  /** Limits whose rows another transaction holds: nothing is admitted under them, and nothing is given back. */
   readonly #locked: ReadonlySet<string>
   readonly #now: number
   readonly #changed = new Set<string>()
-  /** Keys that had no limit before: what is leased already is counted after the commit. */
+  /** Keys that had no limit before: runs that are leased already are counted after the commit. */
   readonly newKeys = new Set<string>()
-  /** Limits of instances under which room may have come: those who wait for it are let in after the commit. */
+  /** Quotas under which there may be room now: queued instances are started after the commit. */
   readonly freed = new Set<string>()
-  /** When a rate window that refused somebody opens again. */
+  /** When a rate window that refused a run opens again. */
   retryAt: number | null = null
   /** A pause or a limit refused a run. */
   refused = false
@@ -48,7 +48,7 @@ export class Admission {
     return listing === null || (listing.enabled && listing.runtime === runtime)
   }
 
-  /** Takes the room if there is any. `runtime`: the taker's. */
+  /** Takes the room if there is any. `runtime`: that of the worker. */
   take(run: RunRow, runtime: string | null): Refusal | null {
     if (!this.isOpen(run.type, runtime)) return 'closed'
     const keys = limitKeys(run)
@@ -69,24 +69,24 @@ export class Admission {
     return null
   }
 
-  /** What `take` gave was not used. */
+  /** Gives back the room that `take` took and that was not used. */
   giveBack(run: RunRow): void {
     for (const key of limitKeys(run)) this.#add(key, -1)
   }
 
-  /** A lease ended, as it was when it was held. The rate stays spent: it counts leases begun. */
+  /** A lease ended; `run` as it was leased. The rate stays spent: it counts the beginnings of leases. */
   release(run: RunRow): void {
     if (!holdsRoom(run)) return
     for (const key of limitKeys(run)) this.#add(key, -1)
   }
 
-  /** An instance begins (1) or has ended (-1) under its limit. */
+  /** An instance begins to execute (1) or has ended (-1) under its quota. */
   count(key: string, n: 1 | -1): void {
     this.#add(key, n)
     if (n < 0) this.freed.add(key)
   }
 
-  /** Sets a limit. One that says what holds already is not written again: many runs bring the same one. */
+  /** Sets a limit. An unchanged limit is not written again: many runs bring the same one. */
   set(p: LimitParams): void {
     this.#refuseLocked(p.key)
     const before = this.#limits.get(p.key)
@@ -101,7 +101,7 @@ export class Admission {
     }
     const { maxConcurrent, ratePer, periodMs } = row
     if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
-    // What executes under a limit of instances was counted from its first one on.
+    // Instances under a quota are counted from the first one on, so there is nothing to recount.
     if (isQuotaKey(p.key)) this.freed.add(p.key)
     else if (before === undefined) this.newKeys.add(p.key)
     this.#limits.set(p.key, row)

@@ -1,4 +1,4 @@
-/** What a transaction writes, out of what was folded in it. */
+/** What a transaction writes: the rows that its fold has changed. */
 
 import { eventRow } from '../../model/events/events.ts'
 import type { InstanceRow, SlotRow } from '../../model/rows.ts'
@@ -14,7 +14,7 @@ export function deltaOf(change: WorkingSet): Delta {
   for (const member of change.members.values()) {
     if (member.isNew) freezeLiterals(change, member)
     if (member.seq !== member.row.eventSeq) {
-      // What fire returned belongs to this transaction; a row as it was loaded must stay as it was.
+      // A row that fire returned belongs to this transaction; a loaded row must not be changed.
       if (member.row === change.loaded.instances.get(member.row.id)) member.row = { ...member.row }
       ;(member.row as { eventSeq: number }).eventSeq = member.seq
     }
@@ -48,7 +48,7 @@ export function deltaOf(change: WorkingSet): Delta {
   }
 }
 
-/** Literal items are kept whole: later portions need them, and so does a retry of this instance. */
+/** Literal items are stored completely: later portions need them, and so does a retry of this instance. */
 function freezeLiterals(change: WorkingSet, member: Member): void {
   for (const [key, { values }] of member.items) {
     if (!key.endsWith('/0')) continue

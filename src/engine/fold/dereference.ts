@@ -1,11 +1,11 @@
-/** Arguments that lie aside, put together again where a fold must see them. */
+/** Resolves references to arguments that are stored separately, where a fold needs the arguments themselves. */
 
 import type { Json } from '../../net/net.ts'
 import { isReference, sharedIn } from '../../net/references.ts'
 import { slotOf } from './slots.ts'
 import type { Member, Slots } from './working-set.ts'
 
-/** JSON text, as it is where nothing lies aside. */
+/** JSON text; returned unchanged if it contains no reference. */
 export function dereferenced(change: Slots, { net, row }: Member, payload: string): string {
   if (!net.keepsAside || !mayRefer(payload)) return payload
   return JSON.stringify(dereferencedJson(change, row.id, JSON.parse(payload) as Json))

@@ -2,10 +2,10 @@
 
 import { type Evaluator, newEvaluator, type Vocabulary } from '../../expr/index.ts'
 
-/** By notation. One that has none uses the names of the net. */
+/** By notation. A notation without a vocabulary uses the names of the net. */
 export type Vocabularies = ReadonlyMap<string, Vocabulary>
 
-/** An evaluator for each notation, made when it is first asked for. */
+/** An evaluator for each notation, created when it is first needed. */
 export class Evaluators {
   readonly #vocabularies: Vocabularies
   readonly #common = newEvaluator()

@@ -73,7 +73,7 @@ function isFailure(event: NewEvent): event is FailureEvent {
   return event.type === 'failed' || event.type === 'gate.rejected' || event.type === 'node.failed'
 }
 
-/** The latest failure of this node is not final: the net runs the work again. It is still unwritten and is extended. */
+/** Adds to the latest failure of this node, whose event is not written yet, that the net runs the work again. */
 export function markRerun(change: Pick<Events, 'events'>, instanceId: string, node: string | null): void {
   const at = change.events.findLastIndex((e) => e.instanceId === instanceId && e.node === node && isFailure(e))
   const event = change.events[at]

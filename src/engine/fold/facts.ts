@@ -1,4 +1,4 @@
-/** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
+/** The facts that fire asks for: loaded rows, with the changes of this transaction on top. */
 
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Facts, Ran } from '../../net/facts.ts'
@@ -9,7 +9,7 @@ import { resultOf } from './node-results.ts'
 import { slotIn, slotsWith, topSlot } from './slots.ts'
 import type { Member, WorkingSet } from './working-set.ts'
 
-/** Made once per member: a fold asks for them again and again. */
+/** Created once per member, since a fold asks for them many times. */
 export function factsOf(change: WorkingSet, member: Member): Facts {
   member.facts ??= new MemberFacts(change, member)
   return member.facts
@@ -71,7 +71,7 @@ class MemberFacts implements Facts {
     for (const run of newRuns.values()) {
       if (run.instanceId === id && run.status === 'pending') ids.push(run.id)
     }
-    // What went back or will be tried again in this very transaction is still leased in the store.
+    // A run that was given back or will be retried in this transaction is still leased in the store.
     const known = new Set(ids)
     for (const run of runs.values()) {
       if (run.instanceId === id && run.status === 'pending' && !known.has(run.id)) ids.push(run.id)
@@ -108,7 +108,7 @@ function isOpen({ phase }: InstanceRow): boolean {
 
 type Counted = Pick<WorkingSet, 'loaded' | 'members' | 'runs' | 'newRuns'>
 
-/** What the store counts, with what was born or has ended in this very transaction. */
+/** The counts of the store, plus the children that were created or ended in this transaction. */
 function ranOf(change: Counted, { row, isNew }: Member): readonly Ran[] | undefined {
   const stored = isNew ? [] : change.loaded.ran.get(row.id)
   if (stored === undefined) return undefined

@@ -16,7 +16,7 @@ import { putSlot } from './slots.ts'
 import { checkVote, verdictOf } from './votes.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** Counts a vote under the lock, and decides the gate if that was the one it took. */
+/** Counts a vote under the lock, and decides the gate if the votes now suffice. */
 export function castVote(
   change: WorkingSet,
   gate: GateRow,
@@ -43,7 +43,7 @@ export function castVote(
   decideGate(change, voted, { approved: verdict === 'approved', answer, reason, actor: by, roles })
 }
 
-/** Decides a gate, whatever its votes say: they have decided, time has run out, or it is a dry run. */
+/** Decides a gate regardless of its votes: they suffice, its time has run out, or this is a dry run. */
 export function decideGate(
   change: WorkingSet,
   gate: GateRow,
@@ -89,7 +89,7 @@ function appealedRun(change: WorkingSet, gate: GateRow): RunRow {
   throw new NeedMore({ runs: [id] })
 }
 
-/** What time does to an open gate, checked again under the lock: the decision, else the stages that are due. */
+/** Applies what is due for an open gate, checked again under the lock: its decision, otherwise its escalations. */
 export function ripenGate(change: WorkingSet, gate: GateRow): void {
   if (gate.state !== 'open') return
   if (gate.dueAt !== null && gate.dueAt <= change.now) {

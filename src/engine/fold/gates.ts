@@ -17,7 +17,7 @@ export function openGate(change: Opening, member: Member, place: Place, args: Js
   open(change, member, { place, work, args, why: {} })
 }
 
-/** Governance forbade a run: people may overrule it. Which run it is lies with the gate, for when they have decided. */
+/** Governance refused a run, and people may overrule that. The gate records which run it is, for their decision. */
 export function openAppeal(
   change: Opening & Pick<WorkingSet, 'runs'>,
   member: Member,
@@ -70,7 +70,7 @@ function open(
   recordEvent(change, member, 'gate.opened', place.node, { gate: gate.id, ...p.why })
 }
 
-/** The instance ends or turns back: nobody needs to answer any more. */
+/** The instance ends or is rolled back: an answer is no longer needed. */
 export function closeGate(
   change: Pick<WorkingSet, 'loaded' | 'gates' | 'newGates' | 'events' | 'now'>,
   member: Member,

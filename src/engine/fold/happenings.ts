@@ -42,7 +42,7 @@ function fold(change: WorkingSet, id: string, happening: Happening): void {
   if ('missing' in result) {
     const need = needOf(id, result.missing)
     if (result.ahead === null) throw new NeedMore(need)
-    // This pass is thrown away, but continues: what the rest of it lacks is loaded in the same round.
+    // This pass will be repeated. It continues nevertheless, so that everything it lacks is loaded in one round.
     change.lacking.push(need)
     member.row = result.ahead.marking as InstanceRow
     for (const [key, value] of result.ahead.slots) member.slots.set(key, value)
@@ -50,34 +50,34 @@ function fold(change: WorkingSet, id: string, happening: Happening): void {
   }
   const { marking, slots, effects } = result.fired
   const before = member.row.state
-  // fire was given the row itself as the marking, so what it returns is the whole row.
+  // fire received the row itself as the marking, so it returns a complete row.
   member.row = marking as InstanceRow
   member.dirty = true
   if (member.row.endedAt !== null && member.row.phase !== 'ended') member.row = { ...member.row, endedAt: null }
   if (member.row.quotaKey !== null) countQuota(change, member.row.quotaKey, before, member.row.state)
   for (const [key, value] of slots) member.slots.set(key, value)
-  // The moment of a cancel: the instance ends only with what was active then.
+  // Records the time of the cancel: the instance ends when everything that was active then has ended.
   if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {
     putSlot(member, SLOT.cancelledAt.key, change.now)
   }
   const waits = member.row.state === 'waiting'
   const turned = before !== member.row.state && (waits || before === 'waiting')
-  // What made it wait comes before the wait, and what follows from its resumption after that.
+  // Events are recorded in causal order: the effects that made it wait come before `waiting`, and `resumed` comes before what follows from it.
   if (turned && !waits) recordEvent(change, member, 'instance.resumed', null, null)
   for (const effect of effects) perform(change, member, effect)
   if (turned && waits) recordEvent(change, member, 'instance.waiting', null, null)
-  // Runs that were claimed while a cancel worked through its chunks have not been signalled yet; this was the last of them.
+  // After the last chunk of a cancel: runs that were claimed since its first chunk have not been signalled yet.
   const again = happening.kind === 'continue' && isUnwanted(member.row)
   if (again || (happening.kind === 'cancel' && isOverdue(change, member)))
     perform(change, member, { do: 'signal-active' })
 }
 
-/** Stopped by the deadline of an instance it is nested in: its net may let active work end, time does not. */
+/** Whether the deadline of an instance it is nested in has stopped it: active work is ended even where its net would await it. */
 function isOverdue(change: WorkingSet, member: Member): boolean {
   return member.row.phase === 'drain' && member.row.open > 0 && isTimedOut(change, member)
 }
 
-/** Whatever is still open in it is active, and need not continue. */
+/** Whether all open work in it is active work that need not continue. */
 function isUnwanted({ phase, reason, open, more }: InstanceRow): boolean {
   return phase === 'drain' && open > 0 && !more && (reason === 'cancel' || reason === 'deadline')
 }
@@ -134,14 +134,13 @@ function perform(change: WorkingSet, member: Member, effect: Effect): void {
   }
 }
 
-/** Of an instance that has ended. */
 type EndState = 'completed' | 'failed' | 'cancelled' | 'compensated'
 
 function end(change: WorkingSet, member: Member): void {
   const { row } = member
   member.row = { ...row, endedAt: change.now }
   change.endedIds.push(row.id)
-  // Why it failed may have been known long before: a failure that nothing handled drains nothing.
+  // The reason may have been recorded long before: an unhandled failure ends the instance only when its other branches have ended.
   const error =
     row.state === 'failed' && row.reason === null ? errorOf(change, member) : (member.slots.get(SLOT.error.key) ?? null)
   recordEvent(change, member, `instance.${row.state as EndState}`, null, {

@@ -4,7 +4,7 @@ import type { CompiledNet } from '../../net/compile.ts'
 import { NeedMore } from './need.ts'
 import type { Member, Members } from './working-set.ts'
 
-/** Takes part in the transaction from here on. */
+/** The instance, as a member of the transaction from now on. */
 export function memberOf(change: Members, id: string): Member {
   const known = change.members.get(id)
   if (known !== undefined) return known

@@ -1,11 +1,11 @@
-/** How the parts of a fold ask for what was not loaded. */
+/** How the parts of a fold request rows that were not loaded. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { LIST_BYTES } from '../../model/queries/firings.ts'
 import type { Need } from '../../model/transaction.ts'
 import { type Missing, Unloaded } from '../../net/facts.ts'
 
-/** Thrown by anything that meets something not loaded; caught once per root. */
+/** Thrown where a row is needed that was not loaded; caught once per root. */
 export class NeedMore extends Unloaded {
   readonly need: Need
   constructor(need: Need) {
@@ -14,10 +14,10 @@ export class NeedMore extends Unloaded {
   }
 }
 
-/** What fire lacks, in the store's words. */
+/** What fire lacks, as a request to the store. */
 export function needOf(instanceId: string, missing: readonly Missing[]): Need {
   if (missing.length === 0) throw new PetrelError('engine_error', 'fire asked for nothing')
-  // Results and slots come by the thousand, where many steps join; of the others there is one at a time.
+  // Where many steps join, thousands of results and slots are requested; of the others there is one at a time.
   const results = missing.flatMap((m) =>
     m.fact === 'result' && m.fire === undefined ? [{ instanceId, node: m.node }] : [],
   )
@@ -36,7 +36,7 @@ export function needOf(instanceId: string, missing: readonly Missing[]): Need {
   }
 }
 
-/** Their chunk is read whole anyway. */
+/** Their chunk is read as a whole anyway. */
 const ITEMS_AHEAD = 64
 
 type Other = Exclude<Missing, { readonly fact: 'result' | 'slot' }>
@@ -48,7 +48,7 @@ function needOfOne(instanceId: string, m: Other): Need {
     case 'topSlot':
       return { topSlot: [{ instanceId, prefix: m.prefix }] }
     case 'items': {
-      // Each that ends asks for one more: those that end in the same transaction will ask for the next.
+      // Each item that ends needs one more: items that end in the same transaction will need the following ones.
       const count = Math.max(m.count, ITEMS_AHEAD)
       return { items: [{ instanceId, node: m.node, fire: m.fire, from: m.from, count }] }
     }

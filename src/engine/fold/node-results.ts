@@ -12,7 +12,7 @@ import { memberOf } from './members.ts'
 import { slotIn, slotsWith } from './slots.ts'
 import type { Member, Results } from './working-set.ts'
 
-/** undefined: not loaded. `fire`: of that firing; else of the latest that has one. */
+/** undefined: not loaded. `fire`: of that firing; otherwise of the latest firing that has a result. */
 export function resultOf(change: Results, member: Member, node: string, fire?: number): Json | undefined {
   const work = member.net.byKey.get(node)?.work
   if (work?.kind === 'each') {
@@ -39,7 +39,7 @@ function plainAt(change: Results, { row, isNew }: Member, node: string, fire: nu
   return isNew ? null : storedAt(change, key, fire)
 }
 
-/** Throws where they are too long to be gathered: whoever named them has failed. */
+/** Throws if they are too long to be collected: the node that names them then fails. */
 function storedAt(change: Results, key: string, fire: number): Json | undefined {
   const text = change.loaded.resultsAt.get(`${key}/${fire}`)
   if (text === TOO_LONG) throw longListError(key.slice(key.indexOf('/') + 1))
@@ -51,10 +51,10 @@ function storedAt(change: Results, key: string, fire: number): Json | undefined 
   return value
 }
 
-/** Parsed once for all passes of a transaction: those of a list are long. */
+/** Parsed once for all passes of a transaction, since the results of a list are long. */
 const storedValues = new WeakMap<Loaded, Map<string, Json>>()
 
-/** All items that have ended, by index, those that failed with their errors. Of the latest firing, and of no other. */
+/** All items of the latest firing that have ended, by index; failed ones with their errors. */
 function latestItems(change: Results, { row, isNew }: Member, node: string): Json | undefined {
   const key = `${row.id}/${node}`
   const stored = isNew ? null : parsed(change.loaded.results.get(key))
@@ -68,7 +68,7 @@ function latestItems(change: Results, { row, isNew }: Member, node: string): Jso
 
 type Items = { readonly [index: string]: Json }
 
-/** Those that succeeded, by index. */
+/** Results of the items that succeeded, by index. */
 function itemsAt(
   change: Results,
   member: Member,
@@ -86,7 +86,7 @@ function recordedItems(change: Results, key: string, fire: number): Items {
   return Object.fromEntries([...recent].map(([item, text]) => [item, parsed(text) ?? null]))
 }
 
-/** Items that are nested workflows. What each of them lacks is asked for at once. */
+/** Items that are nested workflows. Everything they lack is requested in one round. */
 function childItems(change: Results, member: Member, node: string, fire: number): Items | undefined {
   const prefix = SLOT.itemResult.prefixOf(node)
   const slots = slotsWith(change, member, prefix)
@@ -106,9 +106,9 @@ function childItems(change: Results, member: Member, node: string, fire: number)
   return lacking ? undefined : items
 }
 
-/** Of one that did not complete, nothing: whoever goes on without it gets what a skipped step leaves. */
+/** A child that did not complete has no result: work that continues without it sees the result of a skipped step. */
 function childResult(change: Results, id: string, work: ChildWork | null): Json | undefined {
-  // Noted, not thrown: a join of many nested workflows asks for all of them at once.
+  // Collected, not thrown, so that a join of many nested workflows requests all of them in one round.
   if (!change.members.has(id) && !change.loaded.instances.has(id)) {
     change.lacking.push({ instances: [id] })
     return undefined

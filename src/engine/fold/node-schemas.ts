@@ -1,4 +1,4 @@
-/** What a node's runs are given and what they return, held to the schemas its author wrote. */
+/** Checks the arguments and results of a node's runs against the schemas of its author. */
 
 import { type Check, checkOf, misfitsOf } from '../../kernel/json-schema.ts'
 import type { RunRow } from '../../model/rows.ts'
@@ -10,7 +10,7 @@ import type { Members } from './working-set.ts'
 
 const MOST_IN_MESSAGE = 3
 
-/** Why this run cannot be done with what it would be given; null: it can. */
+/** Why this run cannot be executed with its arguments; null: it can. */
 export function inputFailure(change: Members, run: RunRow): Failure | null {
   const input = schemaOf(change, run)?.input ?? null
   if (input === null) return null
@@ -21,7 +21,7 @@ export function inputFailure(change: Members, run: RunRow): Failure | null {
   return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)
 }
 
-/** Why what this run returned is no success; null: it is one. */
+/** Why the result of this run is not valid; null: it is valid. */
 export function outputFailure(change: Members, run: RunRow, result: string | null): Failure | null {
   const output = schemaOf(change, run)?.output ?? null
   if (output === null) return null
@@ -34,7 +34,7 @@ function schemaOf(change: Members, run: RunRow): NodeSchema | undefined {
   return memberOf(change, run.instanceId).net.byKey.get(run.node)?.schema
 }
 
-/** Nets stay in memory as they are, so their schemas need not be written out to be known again. */
+/** Compiled schemas by their object: nets stay in memory, so a schema need not be serialised to be recognised. */
 const known = new WeakMap<object, Check>()
 
 function checkFor(schema: Json): Check {

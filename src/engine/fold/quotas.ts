@@ -1,14 +1,14 @@
 /**
- * Execution slots: at most so many instances of a workflow execute at once. The number is a limit under the workflow's
- * name and tenant; a root holds a place there from when it begins until it has ended (isExecuting), and whoever changes
- * that holds the limit's row.
+ * Quotas: at most so many instances of a workflow execute at the same time. The number is a limit under the workflow's name
+ * and tenant. A root counts against it from its beginning to its end (isExecuting); a transaction that changes the count
+ * holds the row of the limit.
  *
- *   queued   there was no room, or somebody came before it; nothing of it is due but its deadline
- *   begins   first queued first: right after the commit that made room, by the process that made it. What such a
- *            process leaves undone the sweeper finds: a queue, and room, at once (time/quotas.ts)
+ *   queued   there was no room, or other instances were queued before; only its deadline can become due
+ *   begins   in the order of the queue, right after the commit that made room, by the process of that commit. If that
+ *            process dies before, the sweeper finds the queue and the room (time/quotas.ts)
  *
- * A newcomer never overtakes the queue, even if there is room at that moment. A limit below what executes already
- * stops nobody; it only lets nobody begin.
+ * A new instance never overtakes the queue, even if there is room at that moment. A quota below the number of executing
+ * instances stops none of them; it only prevents others from beginning.
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
@@ -28,7 +28,7 @@ export function checkQuotas(slots: number): void {
   throw new PetrelError('invalid_request', `start.slots: ${slots}; a whole number of at least 1, or none for no limit`)
 }
 
-/** What to load so that instances under these keys can begin or be queued. */
+/** What must be loaded so that instances under these keys can begin or be queued. */
 export function quotaNeed(keys: Iterable<string | null>): Need {
   const known = [...new Set(keys)].filter((key) => key !== null).sort()
   return known.length === 0 ? {} : { heldLimits: known, queuedUnder: known }
@@ -41,7 +41,7 @@ export function beginOrWait(change: Waiting & Pending & Pick<WorkingSet, 'events
   enterQueue(change, member, null)
 }
 
-/** There must be room for it to go on; it does not queue: it has been where it goes back to. */
+/** Refuses a resumption for which there is no room: a resumed instance is not queued, because its execution has begun. */
 export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, quotaKey: key }: InstanceRow): void {
   if (key === null || change.admission.hasRoom(key)) return
   throw new PetrelError(
@@ -63,7 +63,7 @@ export function mayBegin(change: Waiting, key: string): boolean {
   const room = change.admission.hasRoom(key)
   if (room && !waited && !change.queuedUnder.has(key)) return true
   change.queuedUnder.add(key)
-  // Those before it have not been let in yet: whoever sees that after the commit does it.
+  // The instances before it have not begun yet; they begin after the commit.
   if (room) change.admission.freed.add(key)
   return false
 }

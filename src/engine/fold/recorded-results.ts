@@ -1,4 +1,4 @@
-/** Results recorded in one transaction, before the store has them. Of a node that fired several times, each firing's. */
+/** Results recorded in one transaction, before they are stored: those of every firing of a node. */
 import type { RunRow } from '../../model/rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -11,7 +11,7 @@ export class RecordedResults {
   readonly #items = new Map<string, Items>()
   readonly #latestItems = new Map<string, number>()
 
-  /** What work of an instance gave, JSON text. */
+  /** Results of the work of an instance, as JSON text. */
   record({ instanceId, node, fire, item, role, result }: RunRow): void {
     if (instanceId === null || role !== 'work') return
     const key = `${instanceId}/${node}`
@@ -27,13 +27,14 @@ export class RecordedResults {
     if (fire >= (this.#latestItems.get(key) ?? 0)) this.#latestItems.set(key, fire)
   }
 
-  /** A nested workflow stands for what a firing gave. */
+  /** Records that the result of a firing is that of a nested workflow. */
   putChild(key: string, fire: number, id: string): void {
     this.#at.set(`${key}/${fire}`, JSON.stringify({ $child: id }))
   }
 
   /**
-   * Of the firing that ended here last: what follows from it means this one, even if a later one had ended before.
+   * The result of the firing that ended last in this transaction: what follows from it refers to this firing, even if a later
+   * one ended before.
    * `key`: `${instance}/${node}`; undefined: none did.
    */
   get(key: string): string | null | undefined {
@@ -48,7 +49,7 @@ export class RecordedResults {
     return this.#items.get(`${key}/${fire}`)
   }
 
-  /** The latest firing of a list of which an item ended here. */
+  /** The latest firing of a list of which an item ended in this transaction. */
   latestItems(key: string): number | undefined {
     return this.#latestItems.get(key)
   }

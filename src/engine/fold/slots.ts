@@ -1,4 +1,4 @@
-/** Slots of instances: what was loaded, with this transaction's changes on top. undefined: not loaded. */
+/** Slots of instances: the loaded ones, with the changes of this transaction on top. undefined: not loaded. */
 
 import type { SlotRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
@@ -11,7 +11,7 @@ interface Slot {
   readonly value: Json
 }
 
-/** Of a member; null: there is none. */
+/** A slot of a member; null: there is none. */
 export function slotIn({ loaded }: Pick<Slots, 'loaded'>, member: Member, key: SlotKey): Json | undefined {
   const own = member.slots.get(key)
   if (own !== undefined) return own
@@ -33,7 +33,7 @@ export function slotsWith({ loaded }: Pick<Slots, 'loaded'>, member: Member, pre
   return [...merged].map(([key, value]) => ({ key, value }))
 }
 
-/** The one with the greatest key; null: there is none. */
+/** The slot with the greatest key; null: there is none. */
 export function topSlot(change: Pick<Slots, 'loaded'>, member: Member, prefix: SlotPrefix): Slot | null | undefined {
   let top: Slot | null = null
   for (const [key, value] of member.slots) {
@@ -45,13 +45,13 @@ export function topSlot(change: Pick<Slots, 'loaded'>, member: Member, prefix: S
   if (stored === undefined) return undefined
   if (stored === null || (top !== null && top.key > stored.key)) return top
   if (member.slots.get(stored.key as SlotKey) !== null) return parsedSlot(stored)
-  // The loaded top was used up in this transaction: the next one is only known from the whole list.
+  // This transaction has removed the loaded top slot: the next one is only known from the complete list.
   const rest = slotsWith(change, member, prefix)
   if (rest === undefined) throw new NeedMore({ slotsWith: [{ instanceId, prefix }] })
   return rest.sort((a, b) => (a.key < b.key ? 1 : -1))[0] ?? null
 }
 
-/** Of an instance that takes part in the transaction, or of any other. A slot that is not loaded is asked for. */
+/** A slot of any instance, a member of the transaction or not. One that is not loaded is requested. */
 export function slotOf<V>(change: Slots, instanceId: string, key: SlotKey<V>): V | null {
   const member = change.members.get(instanceId)
   const value =
@@ -76,7 +76,7 @@ function parsedText(text: string | null | undefined): Json | undefined {
 const parsed = new Map<string, Json>()
 const REMEMBERED_LITERALS = 2000
 
-/** Every step of a chain reads the same chunk of literal arguments; often those of many chains are equal too. */
+/** Parsed once: every step of a chain reads the same chunk of literal arguments, and many chains have equal ones. */
 function literals(text: string): Json {
   const known = parsed.get(text)
   if (known !== undefined) return known

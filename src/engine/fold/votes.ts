@@ -1,10 +1,10 @@
 /**
- * Who decides a gate. A vote is an approval or a rejection by one person. The gate is approved when it has as many
- * approvals as its quorum, and rejected as soon as the votes still to come cannot make it: there are as many as `of`
- * says, or as the quorum, where nothing is said; so without `of` the first rejection decides.
+ * Which votes decide a gate. A vote is an approval or a rejection by one person. The gate is approved when it has as many
+ * approvals as its quorum, and rejected as soon as the votes that are still possible cannot reach the quorum. `of` gives
+ * the number of voters; without it, that is the quorum, so the first rejection decides.
  *
- * May vote: whoever is named in `of` (if names are given) and has one of `roles` (if roles are given), and whoever has
- * a role that the escalation has added. Not: whoever has voted, and the initiator where he is excluded.
+ * Persons may vote who are named in `of` (if it has names) and have one of `roles` (if there are roles), or who have a
+ * role that the escalation has added. Persons who have voted may not, nor may the initiator where it is excluded.
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
@@ -13,13 +13,13 @@ import type { Standing, Vote } from '../../model/gates.ts'
 import { escalatedRoles, type GateOptions, sameName, standingOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
 
-/** Decided by the votes so far; null: not yet. */
+/** The decision by the votes so far; null: none yet. */
 export function verdictOf({ quorum, seats, approvals, rejections }: Standing): 'approved' | 'rejected' | null {
   if (approvals >= quorum) return 'approved'
   return seats - rejections < quorum ? 'rejected' : null
 }
 
-/** Throws if this vote is not one to count. */
+/** Throws if this vote must not be counted. */
 export function checkVote(gate: GateRow, vote: Vote, initiators: readonly string[]): void {
   const standing = standingOf(gate, initiators)
   const { options, votes, excluded } = standing

@@ -1,6 +1,6 @@
 /**
  * The working set of one transaction: the instances and runs that were loaded, what happenings have changed in them, and the
- * rows that come of it. It is data only; the functions of this directory change it. Nothing here survives the transaction.
+ * new rows. It is data only; the functions of this directory change it. Nothing here survives the transaction.
  * A function that lacks something throws NeedMore; the transaction loads it and folds again from the beginning.
  */
 
@@ -30,15 +30,15 @@ import { RecordedResults } from './recorded-results.ts'
 
 /** An instance that takes part in the transaction. */
 export interface Member {
-  /** Its eventSeq is stale while the transaction lasts: `seq` counts. */
+  /** Its eventSeq is stale during the transaction; `seq` has the current number. */
   row: InstanceRow
   seq: number
   readonly net: CompiledNet
   readonly isNew: boolean
   dirty: boolean
-  /** Changed slots over the loaded ones; null: removed. */
+  /** Changed slots, which hide the loaded ones; null: removed. */
   readonly slots: Map<SlotKey, Json | null>
-  /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
+  /** Known items: literal ones of a new instance (fire 0), and lists that were frozen in this transaction. */
   readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
   facts: Facts | null
 }
@@ -51,7 +51,7 @@ interface Nets {
   remember(instanceId: string, hash: string): void
 }
 
-/** What a fold uses besides what was loaded. */
+/** What a fold uses besides the loaded rows. */
 export interface FoldDeps {
   readonly nets: Nets
   readonly evaluators: Evaluators
@@ -59,22 +59,22 @@ export interface FoldDeps {
   readonly maxDepth: number
 }
 
-/** A run that what follows may send back to work. */
+/** A run that the next happening may redrive. */
 export interface Redrive {
   readonly run: RunRow
-  /** What was asked of a service for it, if it was. */
+  /** The command that was sent to a service for it, if there was one. */
   readonly command: Command | null
-  /** Goes into its event. */
+  /** Part of its event. */
   readonly about: Pick<NonNullable<RunEventData['redriven']>, 'gate'>
   readonly actor: string | null
 }
 
-/** A child that no longer belongs to its parent, by the place that starts it. */
+/** A detached child, by the place that starts it. */
 export interface DetachedChild {
   readonly id: string
-  /** The nth of its node. */
+  /** Its number among the children of its node. */
   readonly n: number
-  /** The instance that this one repeats has started it already. */
+  /** The instance that this one retries has started it already. */
   readonly before: boolean
 }
 
@@ -84,7 +84,7 @@ export class WorkingSet {
   readonly deps: FoldDeps
   readonly admission: Admission
   readonly members = new Map<string, Member>()
-  /** Existing runs changed. */
+  /** Existing runs that were changed. */
   readonly runs = new Map<string, RunRow>()
   readonly newRuns = new Map<string, RunRow>()
   /** Runs to delete. */
@@ -95,7 +95,7 @@ export class WorkingSet {
   readonly netRows = new Map<string, NetRow>()
   readonly names: { readonly name: string; readonly rootId: string }[] = []
   readonly events: NewEvent[] = []
-  /** Where the `created` event of a new run is. */
+  /** Position of the `created` event of a new run. */
   readonly createdEvents = new Map<string, number>()
   readonly signalled = new Set<string>()
   readonly uniques = new Map<string, UniqueRow>()
@@ -114,16 +114,16 @@ export class WorkingSet {
   readonly taken = new Map<string, Entries>()
   /** Whether arguments stored out of line are the same in two instances. */
   readonly shared = new Map<string, boolean>()
-  /** Times of new runs that were counted from now, not named: part of their `created` event, in case the clock is set back. */
+  /** Relative times of new runs: part of their `created` event, in case the clock is set back. */
   readonly counted = new Map<string, { readonly delay_ms?: number; readonly expires_in_ms?: number }>()
   readonly endedIds: string[] = []
-  /** Limits under which this transaction found or put an instance in the queue. */
+  /** Quotas under which this transaction found or put an instance in the queue. */
   readonly queuedUnder = new Set<string>()
-  /** Things asked for that may not exist. */
+  /** Keys of requested rows that may not exist. */
   readonly asked: Set<string>
-  /** Must be loaded before this pass counts, though nothing that was folded after it depends on it. */
+  /** Rows that must be loaded before a pass is valid, although the rest of this pass could be folded without them. */
   readonly lacking: Need[] = []
-  /** Happenings that are still to be folded. */
+  /** Happenings that have not been folded yet. */
   readonly pending: { readonly id: string; readonly happening: Happening }[] = []
 
   constructor(loaded: Loaded, admission: Admission, deps: FoldDeps, asked: Set<string>) {
@@ -135,22 +135,22 @@ export class WorkingSet {
   }
 }
 
-/** What finds or takes up an instance. */
+/** What functions need that find or add an instance. */
 export type Members = Pick<WorkingSet, 'loaded' | 'members' | 'deps'>
-/** What reads slots, of instances that take part and of others. */
+/** What functions need that read slots, of members and of other instances. */
 export type Slots = Pick<WorkingSet, 'loaded' | 'members'>
-/** What records events. */
+/** What functions need that record events. */
 export type Events = Members & Pick<WorkingSet, 'events' | 'now'>
-/** What finds a run. */
+/** What functions need that find a run. */
 export type Runs = Pick<WorkingSet, 'loaded' | 'runs' | 'newRuns'>
-/** What replaces a run. */
+/** What functions need that replace a run. */
 export type ChangedRuns = Pick<WorkingSet, 'runs' | 'newRuns'>
-/** What results are recorded, or read. */
+/** What functions need that record or read results. */
 export type Results = Slots & Pick<WorkingSet, 'results' | 'lacking' | 'deps'>
-/** What schedules a happening. */
+/** What functions need that schedule a happening. */
 export type Pending = Pick<WorkingSet, 'pending'>
 
-/** Folds the happening after those that are under way. */
+/** Folds the happening after the pending ones. */
 export function follow(change: Pending, id: string, happening: Happening): void {
   change.pending.push({ id, happening })
 }

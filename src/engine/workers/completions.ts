@@ -130,12 +130,7 @@ interface Given {
   readonly reportId: string
 }
 
-function completed(
-  change: WorkingSet,
-  completion: Completion,
-  given: Given,
-  chance: Chance,
-): PetrelError | null {
+function completed(change: WorkingSet, completion: Completion, given: Given, chance: Chance): PetrelError | null {
   const { runId, instanceId } = completion
   const { outcome, remarks, reportId } = given
   settleForeignOutcome(change, runId)

@@ -1,7 +1,7 @@
 /**
- * An instance that retries another begins where that one failed: what it had finished is not done again. Where every
- * node fires once, a node's work is found by its name. Where nodes fire again and again, the firings of a node are
- * matched in their order (a slot says how far), and work is taken over only if it was given the same.
+ * An instance that retries another begins where that one failed: finished work is not repeated. Where every node fires
+ * once, the work of a node is found by its name. Where nodes fire several times, the firings of a node are matched in
+ * their order (a slot records how far), and work is taken over only if its arguments are the same.
  */
 
 import type { PlaceAt } from '../../../model/queries/firings.ts'
@@ -18,7 +18,7 @@ import { NeedMore } from '../need.ts'
 import { putSlot, slotOf } from '../slots.ts'
 import type { Member, Slots, WorkingSet } from '../working-set.ts'
 
-/** The run as the earlier instance finished it; null: it has to be done. */
+/** The run as the earlier instance finished it; null: the work must be done again. */
 export function takenOver(
   change: Slots & Pick<WorkingSet, 'taken' | 'shared' | 'now'>,
   member: Member,
@@ -34,7 +34,7 @@ export function takenOver(
   if (set !== null) change.taken.set(run.id, set)
   return {
     ...run,
-    // What lies aside lies aside in the other instance.
+    // Arguments that are stored separately are stored in the other instance.
     payload: member.net.keepsAside && mayRefer(before.payload) ? run.payload : before.payload,
     status: transitionOf(run.status, 'take_over').to,
     result: before.result,
@@ -47,7 +47,7 @@ export function takenOver(
   }
 }
 
-/** The child that the instance being retried had at this place; null: none, or one that must not be taken over. */
+/** The child that the earlier instance had at this place; null: there was none, or it must not be taken over. */
 export function childBefore(change: Slots, parent: Member, place: Place): InstanceRow | null {
   const { retryOf } = parent.row
   if (retryOf === null || place.role !== 'work') return null
@@ -99,10 +99,10 @@ function matchingChild(
   return found
 }
 
-/** Firings of a list that may be open at once and still find their match. */
+/** How many firings of a list may be open at the same time and still be matched. */
 const PAIRS_KEPT = 20
 
-/** The firing of the earlier instance that this one repeats: the next that none here has repeated yet. */
+/** The firing of the earlier instance that this firing repeats: the first one not matched yet. */
 function earlierFire(change: Slots, member: Member, node: string, fire: number): number | null {
   const { id, retryOf } = member.row
   const key = SLOT.matchedFirings.key(node)
@@ -118,7 +118,7 @@ function earlierFire(change: Slots, member: Member, node: string, fire: number):
   return next
 }
 
-/** The same type of work with the same arguments, but for the instance they name. */
+/** Whether it is the same type of work with the same arguments, apart from the instance they name. */
 function givenTheSame(
   change: Slots & Pick<WorkingSet, 'shared'>,
   { net }: Member,
@@ -145,7 +145,7 @@ interface Ids {
   readonly earlier: string
 }
 
-/** Compared once in a transaction, however many items share it. */
+/** Compared once per transaction, however many items share the arguments. */
 function sharesTheSame(
   change: Slots & Pick<WorkingSet, 'shared'>,
   own: SlotKey<Json>,
@@ -172,7 +172,7 @@ function equal(own: Json, earlier: Json, ids: Ids): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && equal(a[key] as Json, b[key] as Json, ids))
 }
 
-/** What its worker wrote into the context. */
+/** Context entries that its worker wrote. */
 function entriesOf(change: Pick<WorkingSet, 'loaded'>, run: RunRow): Entries | null {
   const instanceId = run.instanceId as string
   const text = change.loaded.slots.get(`${instanceId}/${SLOT.entries.key(run)}`)
@@ -180,7 +180,7 @@ function entriesOf(change: Pick<WorkingSet, 'loaded'>, run: RunRow): Entries | n
   return text === null ? null : (JSON.parse(text) as Entries)
 }
 
-/** Of all work of that instance that is at hand: it will be asked for next. */
+/** Loads the entries of all loaded work of that instance, since they are needed next. */
 function entriesKeys({ loaded }: Pick<WorkingSet, 'loaded'>, instanceId: string): readonly string[] {
   const done = [...loaded.places.values(), ...loaded.placesAt.values()].flatMap((run) =>
     run?.instanceId === instanceId && run.status === 'succeeded' ? SLOT.entries.key(run) : [],
@@ -190,7 +190,7 @@ function entriesKeys({ loaded }: Pick<WorkingSet, 'loaded'>, instanceId: string)
 
 type Done = Pick<RunRow, 'instanceId' | 'node' | 'fire' | 'item'>
 
-/** Whether a rollback of the earlier instance took this back, or tried to: a place leaves its list when its undo begins. */
+/** Whether a rollback of the earlier instance undid this work, or tried to: a place leaves the undo list when its undo begins. */
 function wasUndone(change: Pick<WorkingSet, 'loaded'>, { net }: Member, done: Done, once: boolean): boolean {
   const { node, fire, item } = done
   const instanceId = done.instanceId as string
@@ -206,7 +206,7 @@ function wasUndone(change: Pick<WorkingSet, 'loaded'>, { net }: Member, done: Do
   })
 }
 
-/** Places of an earlier instance looked up at a time: every one of thousands will be asked for next. */
+/** How many places of an earlier instance are looked up at once, since its neighbours are needed next. */
 const PLACES_AT_ONCE = 500
 
 interface PlaceKey {
@@ -215,7 +215,7 @@ interface PlaceKey {
   readonly item: number
 }
 
-/** The place asked for and its neighbours: nodes in the order of the net, or items of the same list. */
+/** A place and its neighbours: nodes in the order of the net, or items of the same list. */
 function placesAround({ net }: Pick<Member, 'net'>, { instanceId, node, item }: PlaceKey): readonly PlaceKey[] {
   if (item >= 0) return portion(item).map((at) => ({ instanceId, node, item: at }))
   const at = net.position.get(node) ?? 0
@@ -234,7 +234,7 @@ function portion(item: number): readonly number[] {
 
 const once = new WeakMap<CompiledNet, boolean>()
 
-/** No cycle, and no node that more than one token can reach. */
+/** Whether every node fires at most once: no cycle, and no node that more than one token can reach. */
 function firesOnce(net: CompiledNet): boolean {
   const known = once.get(net)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** A nested workflow has ended: its parent is told, and goes on with it as with any other work. */
+/** The end of a nested workflow, which advances its parent like the end of any other work. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import { CANCELLED } from '../../../net/firing/phases.ts'
@@ -24,7 +24,7 @@ export function childEnded(change: Events & Pending & Pick<WorkingSet, 'results'
   follow(change, child.parentId, { kind: 'ended', place, outcome })
 }
 
-/** Which child stands for the result of a place; of an item also whose firing's, since an index comes again with the next. */
+/** Records which child has the result of a place; for an item also its firing, since indexes repeat in the next firing. */
 export function keepChild(
   change: Pick<WorkingSet, 'results'>,
   parent: Member,
@@ -38,7 +38,7 @@ export function keepChild(
   }
 }
 
-/** A run's end is an event of its instance by itself; that of a child is one of the child's. */
+/** Records the end in the parent: the end of a run is an event of its instance, but that of a child is an event of the child. */
 function recordChildEnd(
   change: Pick<WorkingSet, 'events' | 'now'>,
   parent: Member,
@@ -59,14 +59,14 @@ function outcomeOf(change: Slots, member: Member): Outcome {
   if (state === 'completed') return { kind: 'succeeded' }
   if (state === 'cancelled') return { kind: 'cancelled' }
   const error = errorOf(change, member)
-  // Rolled back with its parent: no failure of its own.
+  // It was rolled back with its parent, which is no failure of its own.
   if (state === 'compensated' && error?.code === CANCELLED.code) return { kind: 'cancelled' }
   const undoError = (member.slots.get(SLOT.undoError.key) ?? null) as Failure | null
   const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${state}` }
   return { kind: 'failed', error: error ?? fallback, ...(undoError === null ? {} : { undoError }) }
 }
 
-/** Told when it turned back or first failed, perhaps long before it has ended. */
+/** The error that was recorded when it first failed or was rolled back, perhaps long before its end. */
 export function errorOf(change: Slots, member: Member): Failure | null {
   return slotOf(change, member.row.id, SLOT.error.key)
 }

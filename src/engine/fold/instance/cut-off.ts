@@ -23,7 +23,7 @@ import { placeOf } from '../run/runs.ts'
 import type { Member, Pending, Runs, WorkingSet } from '../working-set.ts'
 import { follow } from '../working-set.ts'
 
-/** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
+/** Runs ended in one transaction. More than this is hardly possible in one instance, and the rest end by themselves. */
 const CHUNK = 10_000
 
 const GIVEN_UP = {
@@ -56,13 +56,13 @@ export function cutOff(change: Ending & Runs & Pending, member: Member): void {
   if (atOnce) follow(change, id, { kind: 'continue' })
 }
 
-/** The undo of the rest begins without it, but does not end before it has answered or its own deadline has passed. */
+/** The other work is undone meanwhile, but the undo does not end before this run has been answered or timed out. */
 function isAwaited({ net }: Member, run: RunRow): boolean {
   const policy = net.byKey.get(run.node ?? '')?.unknown ?? net.net.unknown
   return run.deferred && run.role === 'work' && policy === 'stop'
 }
 
-/** Its own deadline has passed, or that of an instance it is nested in. */
+/** Whether its own deadline has passed, or that of an instance it is nested in. */
 export function isTimedOut(change: Pick<WorkingSet, 'members'>, { row }: Member): boolean {
   if (row.reason === 'deadline') return true
   const parent = row.parentId === null || row.parentNode === null ? undefined : change.members.get(row.parentId)

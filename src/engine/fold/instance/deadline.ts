@@ -1,16 +1,16 @@
-/** Deadlines that have passed before a sweep has found them. */
+/** Deadlines that have passed but that no sweep has found yet. */
 
 import { undoesAtOnce } from '../../../net/transitions.ts'
 import { happen } from '../happenings.ts'
 import { memberOf } from '../members.ts'
 import { follow, type Member, type WorkingSet } from '../working-set.ts'
 
-/** Lets the deadline of an instance happen before the outcome that follows, if it has passed and no sweep has found it yet. */
+/** Applies a deadline that has passed before the outcome that is about to be folded. */
 export function fallDue(change: WorkingSet, instanceId: string): void {
   if (isDue(change, memberOf(change, instanceId))) follow(change, instanceId, { kind: 'deadline' })
 }
 
-/** The same before a report is read: the deadline takes the run from its holder, unless its net awaits work in flight. */
+/** The same before a report is checked: the deadline ends the lease of the run, unless its net awaits work in flight. */
 export function overtake(change: WorkingSet, instanceId: string): void {
   const member = memberOf(change, instanceId)
   if (!isDue(change, member) || undoesAtOnce(member.net.net, { reason: 'deadline' })) return

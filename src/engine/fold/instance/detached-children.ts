@@ -1,7 +1,7 @@
 /**
  * Detached children: roots of their own, which their parent starts and does not wait for. A net names their ids before they
- * are created, so an id is chosen when it is first asked for. Slots count the children of a node and have the id of each: an
- * instance that repeats this one starts none of them a second time.
+ * are created, so an id is chosen when it is first needed. Slots hold the number of children per node and the id of each: an
+ * instance that retries this one starts none of them a second time.
  */
 import { SLOT } from '../../../net/slots.ts'
 import { putSlot, slotOf } from '../slots.ts'
@@ -9,7 +9,7 @@ import type { DetachedChild, Member, Slots, WorkingSet } from '../working-set.ts
 
 type Detaching = Slots & Pick<WorkingSet, 'detached' | 'detachedCounts' | 'deps'>
 
-/** Always the same for a place. */
+/** The same id for every call with the same place. */
 export function detachedAt(change: Detaching, parent: Member, node: string, fire: number): DetachedChild {
   const { id, retryOf } = parent.row
   const place = `${id}/${node}/${fire}`
@@ -23,7 +23,7 @@ export function detachedAt(change: Detaching, parent: Member, node: string, fire
   return chosen
 }
 
-/** Records it with its parent; false: the instance that this one repeats has started it already. */
+/** Records the child in its parent; false: the instance that this one retries has started it already. */
 export function recordDetached(change: Detaching, parent: Member, node: string, fire: number): boolean {
   const { id, n, before } = detachedAt(change, parent, node, fire)
   putSlot(parent, SLOT.detachedCount.key(node), n + 1)

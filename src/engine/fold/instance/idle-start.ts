@@ -1,11 +1,11 @@
-/** Instances that were idle or queued start. */
+/** Starts instances that were idle or queued. */
 
 import { recordEvent } from '../events.ts'
 import { happen } from '../happenings.ts'
 import { enterQueue, mayBegin } from '../quotas.ts'
 import type { Member, WorkingSet } from '../working-set.ts'
 
-/** An idle one is queued, and begins if it may. */
+/** An idle instance is queued, and begins if its quota has room. */
 export function startIdle(change: WorkingSet, member: Member, actor: string | null): void {
   const { id, quotaKey: key } = member.row
   happen(change, id, { kind: 'queue' })

@@ -1,10 +1,10 @@
-/** What an instance is given, laid over the defaults of its net. */
+/** The input of an instance: the given input, merged into the defaults of its net. */
 
 import { PetrelError } from '../../../kernel/errors.ts'
 import { isMap } from '../../../net/json.ts'
 import type { Json } from '../../../net/net.ts'
 
-/** Where the defaults are a map, so is what is given: anything else would replace all of them at once. */
+/** Where the defaults are a map, the input must be a map: anything else would replace all of them at once. */
 export function checkInput(defaults: Json | undefined, given: Json | null | undefined, where: string): void {
   if (!isMap(defaults) || given === null || given === undefined || isMap(given)) return
   const kind = Array.isArray(given) ? 'a list' : `a ${typeof given === 'string' ? 'text' : typeof given}`
@@ -13,7 +13,7 @@ export function checkInput(defaults: Json | undefined, given: Json | null | unde
   })
 }
 
-/** Maps are merged, at every depth; anything else that was given replaces its default. */
+/** Maps are merged at every depth; any other given value replaces its default. */
 export function withDefaults(defaults: Json | undefined, given: Json | null): Json | null {
   if (defaults === undefined) return given
   if (given === null) return defaults
@@ -23,7 +23,7 @@ export function withDefaults(defaults: Json | undefined, given: Json | null): Js
 function merged(defaults: Json, given: Json): Json {
   if (!isMap(defaults) || !isMap(given)) return given
   const keys = new Set([...Object.keys(defaults), ...Object.keys(given)])
-  // Not by assignment: a key may be called __proto__.
+  // An assignment would fail for a key named __proto__.
   return Object.fromEntries(
     [...keys].map((key) => {
       if (!Object.hasOwn(given, key)) return [key, defaults[key] as Json]

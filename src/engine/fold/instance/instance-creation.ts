@@ -1,4 +1,4 @@
-/** New instances: a root by start, a child by its parent's net, a retry from the one it repeats. */
+/** Creates instances: a root by a start, a child by its parent's net, a retry from the instance it retries. */
 
 import { INSTANCE, type InstanceRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
@@ -26,21 +26,21 @@ export interface NewInstance {
   readonly tenant: string | null
   readonly startKey: string | null
   readonly retryOf: string | null
-  /** Who started it; null: nobody said, or its parent did. */
+  /** Who started it; null: unknown, or its parent did. */
   readonly actor: string | null
   readonly input: Json | null
   readonly meta: Json | null
   readonly literals: { readonly [node: string]: Literal } | null
   readonly items: { readonly [node: string]: readonly Json[] } | null
-  /** The limit under which it executes; left out: none. */
+  /** The quota under which it executes; left out: none. */
   readonly quotaKey?: string | null
-  /** true: it stays idle until somebody starts it. */
+  /** true: it stays idle until it is started. */
   readonly idle?: boolean
 }
 
 const blankInstance = blank(INSTANCE)
 
-/** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
+/** Adds a new instance to this transaction and starts it, unless it is to be idle. */
 export function createInstance(change: WorkingSet, creation: NewInstance): Member {
   const net = netOf(change, creation.netHash)
   const { timeoutMs } = net.net
@@ -139,7 +139,7 @@ function startOf(change: WorkingSet, parent: Member, spec: ChildSpec): ChildStar
   return literalOf(change, parent, spec.place.node)?.start ?? {}
 }
 
-/** The names in a start belong to the tree they were reserved for; what repeats that tree goes without. */
+/** The names in a start are reserved for its tree; a retry of that tree has none. */
 export function withoutNames<T extends ChildStart>(start: T): T {
   const { startKey: _, ...rest } = start
   const unnamed: Record<string, unknown> = rest

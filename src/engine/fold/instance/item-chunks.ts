@@ -1,9 +1,9 @@
-/** Items of a list as they are kept: in chunks, since whoever reads one item reads its chunk. */
+/** Items of a list as they are stored: in chunks, each of which is read as a whole. */
 import type { Json } from '../../../net/net.ts'
 import type { Member, WorkingSet } from '../working-set.ts'
 
 const ITEMS_PER_CHUNK = 500
-/** Large items make small chunks: a list of 100,000 reads one for every item that ends. */
+/** Large items make small chunks, because a list reads one chunk for every item that ends. */
 const CHARACTERS_PER_CHUNK = 65_536
 
 interface Chunk {
@@ -30,7 +30,7 @@ function chunksOf(values: readonly Json[]): readonly Chunk[] {
   return chunks
 }
 
-/** Keeps items for later portions. */
+/** Stores items for later portions of the list. */
 export function freezeItems(
   change: Pick<WorkingSet, 'chunks'>,
   member: Member,

@@ -15,15 +15,15 @@ export function findRun(change: Runs, id: string): RunRow | undefined {
   return change.runs.get(id) ?? change.newRuns.get(id) ?? change.loaded.runs.get(id)
 }
 
-/** Puts the changed row where it belongs: a run that is new in this transaction is still inserted once. */
+/** Replaces the row of a run: one that is new in this transaction remains a single insert. */
 export function replaceRun(change: ChangedRuns, row: RunRow): void {
   if (change.newRuns.has(row.id)) change.newRuns.set(row.id, row)
   else change.runs.set(row.id, row)
 }
 
 /**
- * A new run. It has succeeded already if an earlier instance did this work: then its result is taken over. It has failed
- * already if it cannot be given its arguments.
+ * Adds a new run. It has succeeded already if the instance that is retried did this work: its result is taken over. It has
+ * failed already if its arguments cannot be given to it.
  */
 export function addRun(change: WorkingSet, run: RunRow, actor: string | null = null): void {
   change.newRuns.set(run.id, run)
@@ -53,7 +53,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
   recordRunEvent(change, run, event, counted === undefined ? due : { ...due, ...counted }, actor)
 }
 
-/** A new run is leased at once: its `created` event records the lease as well. */
+/** Leases a new run at once: its `created` event records the lease as well. */
 export function handedOut(
   change: Pick<WorkingSet, 'newRuns' | 'createdEvents' | 'events' | 'counted'>,
   run: RunRow,
@@ -69,10 +69,10 @@ export function handedOut(
   }
 }
 
-/** What ends a run. */
+/** Happenings that end a run. */
 export type Ending = Events & ChangedRuns & Pick<WorkingSet, 'admission' | 'results' | 'endedIds'>
 
-/** Ends a run: row, event, result, limits. The instance does not learn of it here. */
+/** Ends a run: row, event, result, limits. Does not advance its instance. */
 export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   if (run.status === 'leased') change.admission.release(run)
   const member = run.instanceId === null ? null : memberOf(change, run.instanceId)

@@ -9,7 +9,7 @@ import type { Chance } from './outcomes.ts'
 import { failExecution, giveBack, overdue } from './outcomes.ts'
 import { NO_REPORT } from './remarks.ts'
 import { MAX_DELIVERIES } from './runs.ts'
-/** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
+/** The session of a run died. Started work counts as a failed execution; a delivery without a start does not, up to a limit. */
 export function lost(change: WorkingSet, runId: string, chance: Chance): void {
   const run = findRun(change, runId)
   if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
@@ -26,8 +26,8 @@ export function lost(change: WorkingSet, runId: string, chance: Chance): void {
 }
 
 /**
- * Leased to a session whose worker does not hold it. If it never began it goes back as if it had never left; otherwise its
- * outcome is lost, which costs an attempt.
+ * A run is leased to a session whose worker does not hold it. If it never started it is given back as if it had not been
+ * leased; otherwise its outcome is lost, which costs an attempt.
  */
 export function strayed(
   change: WorkingSet,
@@ -41,11 +41,11 @@ export function strayed(
   failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, NO_REPORT, held.chance)
 }
 
-/** A lease ran out: claimable at once, one execution spent. */
+/** A lease ran out: the run is claimable at once, and one execution is spent. */
 export function leaseExpired(change: WorkingSet, runId: string, chance: Chance): void {
   const run = findRun(change, runId)
   if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
-  // Whichever ended first decides, however late we come.
+  // Timeout or lease: whichever ended first decides, however late this is noticed.
   if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
   failExecution(change, run, expiry(change, run), true, NO_REPORT, chance)
 }
@@ -54,7 +54,7 @@ function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Fail
   const category = 'transient'
   const holder = run.leasedBy ?? ''
   const silent = `worker ${holder} neither ended it nor extended its lease in time`
-  // Plain SQL holds it: only the row tells who, and it never beat.
+  // A foreign client holds it by plain SQL: it is named in the row only, and sends no heartbeats.
   if (run.leaseMs === null) return { code: 'lease_expired', message: silent, category }
   const worker = change.loaded.sessions.get(holder)
   if (worker === undefined && !change.asked.has(`worker ${holder}`)) {
@@ -65,13 +65,13 @@ function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Fail
     const code = 'worker_death'
     return { code, type: code, message: `worker ${holder} stopped sending heartbeats`, category }
   }
-  // The inbox has one word for it, whoever held the lease.
+  // The inbox has one code for it, for every kind of holder.
   if (run.inbox) return { code: 'lease_expired', message: silent, category }
   const code = 'visibility_timeout'
   return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
 }
 
-/** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */
+/** A run with a lease of its own was claimed, but its requester had gone by then: it is given back as if it had not been leased. */
 export function unclaimed(change: WorkingSet, runId: string, epoch: number): void {
   const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return

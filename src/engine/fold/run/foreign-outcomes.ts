@@ -1,8 +1,8 @@
 /**
  * Runs that a foreign client has ended by plain SQL. The triggers of the store have checked the write, cleared the lease
- * and bumped the epoch; such a row is terminal and has no settledAt. Here it is settled: the instance goes on, the room
- * it held is given back, whoever waits for it is told. A bare run has told its end already (its trigger did); the end of
- * an instance's run is told here, where it gets its number.
+ * and increased the epoch; such a row is terminal and has no settledAt. Settling it advances its instance, gives back the
+ * room it held and notifies those that wait for its end. The trigger has recorded the end of a bare run; the end of an
+ * instance's run is recorded here, where its event gets its number.
  */
 
 import { storableText } from '../../../kernel/json-limits.ts'
@@ -25,7 +25,7 @@ import { placeOf, settled } from './runs.ts'
 
 const LONGEST_FAILURE = 65_536
 
-/** Does nothing to any other run, and nothing a second time. `instead`: how it failed, whatever the client wrote. */
+/** Does nothing to any other run, and nothing a second time. `instead`: a failure that replaces what the client wrote. */
 export function settleForeignOutcome(change: WorkingSet, runId: string, instead: Failure | null = null): void {
   const run = findRun(change, runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
@@ -34,7 +34,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   noteStart(change, run, begunAt(change, run))
   const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
   const { to, event } = transitionOf(run.status, 'settle', misfit === null ? null : 'misfit')
-  // A trigger has counted the attempt of a run that failed.
+  // A trigger has already counted the attempt of a failed run.
   const attempt = run.status === 'failed' ? run.attempt : run.attempt + 1
   const ended: RunRow = misfit === null ? run : { ...run, status: to, result: null, attempt }
   const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
@@ -54,7 +54,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
 }
 
-/** Cancelled while a session held it: that lease is untold. The write that ended it took the holder's name. */
+/** Cancelled while a session held it: no event has recorded that lease, and the write that ended it removed the holder's name. */
 function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): LeaseStory {
   const { sessionId } = run
   if (sessionId === null) return {}
@@ -66,7 +66,7 @@ function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Leas
   return leaseStory({ ...run, leasedBy: run.leasedBy ?? session?.name ?? null }, null)
 }
 
-/** Whoever wrote an outcome without a claim has begun at the latest then. */
+/** The start of the work: an outcome that was written without a claim began at that write at the latest. */
 function begunAt(change: Pick<WorkingSet, 'now'>, run: RunRow): number | null {
   if (run.startedAt !== null || run.status === 'cancelled') return run.startedAt
   return run.finishedAt ?? change.now
@@ -82,7 +82,7 @@ function errorOf(run: RunRow): Failure {
   return { code: fallback, message: run.lastError ?? `${run.status} by a foreign client` }
 }
 
-/** `last_error` is all that a client can write about a failure; as a JSON object it says more than a message. */
+/** `last_error` is all that a client can write about a failure; as a JSON object it can contain more than a message. */
 function failureIn(text: string | null): Failure | null {
   if (text === null || !text.startsWith('{') || text.length > LONGEST_FAILURE) return null
   try {
@@ -94,7 +94,7 @@ function failureIn(text: string | null): Failure | null {
       ...(typeof category === 'string' ? { category } : {}),
       ...(details === undefined ? {} : { details }),
     }
-    // As a text it could be stored; what its escapes stand for may not be.
+    // It could be stored as a text, but its unescaped values possibly cannot.
     storableText(failure as unknown as Json, 'last_error', 2 * LONGEST_FAILURE)
     return failure
   } catch {
@@ -105,7 +105,7 @@ function failureIn(text: string | null): Failure | null {
 function outcomeOf(change: Members, run: RunRow, error: Failure | null): Outcome {
   if (error === null) return { kind: 'succeeded' }
   if (run.unknown) return { kind: 'unknown', error }
-  // Given back in a drain, it is not tried again, and no failure either.
+  // A run that is given back in a drain is not retried, and has not failed.
   const draining = memberOf(change, run.instanceId as string).row.phase === 'drain'
   return run.status === 'cancelled' && draining ? { kind: 'cancelled' } : { kind: 'failed', error }
 }

@@ -1,4 +1,4 @@
-/** Successes execution after the run had been given up: its instance must know of the effect if it is to undo it. */
+/** Successes that are reported after the run was given up: the instance must know of the effect if it is to undo it. */
 
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
@@ -14,29 +14,29 @@ import { settleForeignOutcome } from './foreign-outcomes.ts'
 import type { ExecutionReport } from './remarks.ts'
 import { placeOf } from './runs.ts'
 
-/** The work took effect after it had been given up: an undo must know, an operator too. */
+/** Records that the work took effect after the run was given up, for the undo and for operators. */
 export function recordLateSuccess(change: WorkingSet, run: RunRow, epoch: number, result: string | null): void {
   if (lastExecution(run) === epoch) applyLateSuccess(change, run, result)
 }
 
-/** The same where nobody doubts that it was this run's work. */
+/** The same where it is certain that it was this run's work. */
 export function applyLateSuccess(change: WorkingSet, run: RunRow, result: string | null): void {
   if (run.instanceId === null) return
   const undoable = memberOf(change, run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
-  // Nobody could undo it, and nobody doubts any more that it was given up.
+  // It cannot be undone, and it is settled that it was given up.
   if (!undoable && !run.unknown) return
   recordRunEvent(change, run, transitionOf(run.status, 'report_late').event, null)
   const returned = result === null ? null : (JSON.parse(result) as Json)
   const cancelled = !run.unknown
   happenLate(change, run, { result: returned, cancelled })
-  // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
+  // A foreign client cancelled it in this transaction: to its net the outcome is unknown, as it would be a moment later.
   settleForeignOutcome(change, run.id)
   const row = findRun(change, run.id) as RunRow
-  // The result is for whoever undoes it; that there is one says that this was execution.
+  // The undo needs the result; its presence also shows that the late success was recorded.
   replaceRun(change, { ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
 }
 
-/** It says that it was not done: a rollback has nothing to undo there, and nothing to doubt. */
+/** A late report that the work was not done: a rollback has nothing to undo there, and its doubt is resolved. */
 export function recordLateRefusal(change: WorkingSet, run: RunRow): void {
   if (run.instanceId === null || !run.unknown || run.role === 'undo') return
   const { net, row } = memberOf(change, run.instanceId)
@@ -45,7 +45,7 @@ export function recordLateRefusal(change: WorkingSet, run: RunRow): void {
   replaceRun(change, { ...run, unknown: false })
 }
 
-/** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues behind it. */
+/** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues with the next one. */
 export function undoneLate(change: WorkingSet, run: RunRow, result: string, execution: ExecutionReport): boolean {
   if (run.role !== 'undo' || run.status !== 'failed' || run.instanceId === null) return false
   const { net, row } = memberOf(change, run.instanceId)
@@ -59,7 +59,7 @@ export function undoneLate(change: WorkingSet, run: RunRow, result: string, exec
 
 type Late = Omit<Extract<Happening, { kind: 'late' }>, 'kind' | 'place'>
 
-/** What is nested and has ended has execution its parent so: it does not continue. */
+/** A nested instance that has ended does not continue: its parent has already advanced. */
 function happenLate(change: WorkingSet, run: RunRow, about: Late): void {
   const instanceId = run.instanceId as string
   const { phase, parentNode } = memberOf(change, instanceId).row
@@ -75,12 +75,12 @@ const LOST: ReadonlySet<unknown> = new Set([
   'timeout',
 ])
 
-/** The epoch of the execution with which a run was given up for good, if nobody knows what became of it; else null. */
+/** The epoch of the execution with which a run was given up, if the outcome is unknown; otherwise null. */
 export function lastExecution(run: RunRow): number | null {
   if (run.status !== 'failed' && run.status !== 'cancelled') return null
   if (run.unknown) return run.epoch - 1
   if (run.status !== 'cancelled' || run.result !== null || run.error === null) return null
-  // Lost, due to be tried again, and cancelled before anybody did.
+  // It was lost, was to be retried, and was cancelled before the retry.
   const { code } = JSON.parse(run.error) as { readonly code?: unknown }
   return LOST.has(code) ? run.epoch - 2 : null
 }

@@ -1,4 +1,4 @@
-/** What events tell of leases: to keep writes few, the event that ends a lease tells all of it. */
+/** What events record of leases: to keep writes few, the event that ends a lease records all of it. */
 
 import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { LeaseStory, WorkStory } from '../../../model/events/run-events.ts'
@@ -6,10 +6,10 @@ import { LEASE_LOST_CODES, type RunRow, type StoredEvent } from '../../../model/
 import type { Failure } from '../../../net/marking.ts'
 import type { CheckedRemarks } from './remarks.ts'
 
-/** While it is put together. */
+/** While it is being built. */
 export type Writable<T> = { -readonly [F in keyof T]: T[F] }
 
-/** The same with what its worker said: its notes, and which context entries it wrote. */
+/** The same with the remarks of its worker: its notes, and the names of the context entries it wrote. */
 export function storyOf(
   run: RunRow,
   execution: { readonly startedAt: number | null } & CheckedRemarks,
@@ -21,13 +21,13 @@ export function storyOf(
   return story
 }
 
-/** What the event that ends a lease must tell of it. */
+/** What the event that ends a lease must record of it. */
 export function leaseStory(run: RunRow, startedAt: number | null): Writable<LeaseStory> {
   const story: Writable<LeaseStory> = {}
-  // Leases of their own and of foreign clients (which have no leasedAt) are told when they begin, deferred ones when
-  // they are deferred.
+  // A run's own lease, and that of a foreign client (which has no leasedAt), is recorded when it begins; that of a deferred
+  // run when it is deferred.
   if (run.leaseMs !== null || run.leasedAt === null || run.deferred) return story
-  // A hand-off was told with the run's creation; only then does a leased run carry a report id.
+  // The creation of the run recorded a hand-off; only then does a leased run carry a report id.
   if (run.reportId === null) {
     story.leased_at = iso(run.leasedAt)
     story.leased_by = unscopedName(run.leasedBy)
@@ -42,7 +42,7 @@ interface ExecutionReport {
   readonly error?: { readonly code?: string } | null
 }
 
-/** Workers under whom a lease of a run ended without their report, by its history. */
+/** Workers that lost a lease of a run without a report, according to its history. */
 export function losersOf(history: readonly StoredEvent[]): readonly string[] {
   const losers = new Set<string>()
   let holder = ''
@@ -54,7 +54,7 @@ export function losersOf(history: readonly StoredEvent[]): readonly string[] {
   return [...losers]
 }
 
-/** A foreign worker went silent: only the store can detect it, and simple-workflow's readers look for this word. */
+/** The code for a foreign worker that went silent: readers of the inbox look for it. */
 export function reasonOf(error: Failure): { readonly reason?: string } {
   return error.code === 'lease_expired' ? { reason: error.code } : {}
 }
@@ -65,7 +65,7 @@ let secondBegan = 0
 /** Up to the point before the milliseconds. */
 let second = lastIso.slice(0, -4)
 
-/** A transaction asks for the same moment again and again, and Date writes all of it anew each time. */
+/** Remembered, since a transaction formats the same second many times, and Date formats all of it each time. */
 export function iso(ms: number | null): string | null {
   if (ms === null) return null
   if (ms !== lastMs) {

@@ -1,7 +1,7 @@
 /**
- * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled; foreign-outcomes.ts
- * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
- * and instance together or changes nothing.
+ * Outcomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled. foreign-outcomes.ts has
+ * those that foreign clients write. Each is checked against the row under its lock (the fence), and either changes run and
+ * instance together or changes nothing.
  */
 
 import { missing, runError } from '../../../kernel/errors.ts'
@@ -48,7 +48,7 @@ export const UNSTORABLE: Failure = {
   retryable: false,
 }
 
-/** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
+/** A worker's own report. It is stale unless it names the current lease, or is the report that ended that lease. */
 export function reported(
   change: WorkingSet,
   session: { readonly id: string; readonly held: (sessionId: string) => boolean },
@@ -59,14 +59,14 @@ export function reported(
   const { delivery, outcome, reportId } = report
   const asked = findRun(change, delivery.runId)
   if (asked === undefined) return 'not_found'
-  // What is reported after the deadline comes too late, even if no sweep has looked at the clock yet.
+  // A report after the deadline is too late, even if no sweep has found the deadline yet.
   if (asked.role === 'work' && asked.instanceId !== null) overtake(change, asked.instanceId)
   const run = findRun(change, delivery.runId) as RunRow
   const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
   if (!held) {
     const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
     if (before) {
-      // Its hand-off may still wait for the reply that got lost.
+      // Its hand-off may still wait for the reply that was lost.
       if (!change.asked.has(reportId)) {
         change.asked.add(reportId)
         throw new NeedMore({ handedBy: [{ sessionId: session.id, reportId }] })
@@ -96,14 +96,14 @@ export function overdue(change: WorkingSet, runId: string, chance: Chance): void
   if (run.status === 'leased' && late) {
     failExecution(change, run, timeout, true, NO_REPORT, chance)
   } else if (run.status === 'pending' && late) {
-    // One clock over all attempts ran out between two of them.
+    // A timeout over all attempts ran out between two of them.
     endRun(change, run, EXPIRE, timeout, false, NO_REPORT, false)
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
     endRun(change, run, EXPIRE, { code: 'expired', message: 'not started before it expired' }, false, NO_REPORT, false)
   }
 }
 
-/** What was to become of it throws, or cannot be stored: it has failed, so that it neither waits nor is found again. */
+/** Folding or storing its outcome fails: the run fails, so that it neither waits nor is found by every sweep. */
 export function unrecordable(change: WorkingSet, runId: string): void {
   const run = findRun(change, runId)
   if (run === undefined) return
@@ -111,7 +111,7 @@ export function unrecordable(change: WorkingSet, runId: string): void {
   endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', NO_REPORT, policyOf(change, run).deadLetter)
 }
 
-/** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
+/** An operator cancels one run. The lease of active work ends at once; whether the work took effect is unknown. */
 export function cancelled(change: WorkingSet, runId: string, actor: string | null): RunRow {
   const run = findRun(change, runId)
   if (run === undefined) throw missing('run', runId)
@@ -124,7 +124,7 @@ export function cancelled(change: WorkingSet, runId: string, actor: string | nul
   return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, NO_REPORT, false)
 }
 
-/** A result that does not fit its schema is none: the work has failed, and would return the same again. */
+/** A result that does not match its schema is a failure, and is not retried: the work would return the same again. */
 export function succeed(change: WorkingSet, run: RunRow, result: string | null, execution: ExecutionReport): void {
   noteStart(change, run, execution.startedAt ?? run.startedAt)
   const misfit = outputFailure(change, run, result)
@@ -149,7 +149,7 @@ export function succeed(change: WorkingSet, run: RunRow, result: string | null, 
   }
 }
 
-/** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
+/** `policy`: the run's own decides. The others override it; `retry` still ends when no attempt is left. */
 export type How = 'policy' | 'retry' | 'discard' | 'dead_letter'
 
 export function failExecution(
@@ -234,7 +234,7 @@ function endRun(
   return row
 }
 
-/** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
+/** A command is stored only while its workflow continues: if it is ending, no service has received the command yet. */
 function defer(change: WorkingSet, run: RunRow, execution: ExecutionReport, command: Command | null): void {
   if (command !== null && ending(change, run)) return giveBack(change, run, false, execution)
   noteStart(change, run, execution.startedAt ?? run.startedAt)
@@ -248,19 +248,23 @@ function defer(change: WorkingSet, run: RunRow, execution: ExecutionReport, comm
   patch(change, row, execution)
 }
 
-/** Goes on at another time, as the same attempt, unless its instance is ending. */
+/** The work continues later, as the same attempt, unless its instance is ending. */
 export function postpone(change: WorkingSet, run: RunRow, delayMs: number, execution: ExecutionReport): void {
   if (ending(change, run)) return giveBack(change, run, false, execution)
   noteStart(change, run, execution.startedAt ?? run.startedAt)
   change.admission.release(run)
-  const row = postponed(run, { runAt: change.now + delayMs, startedAt: execution.startedAt, reportId: execution.reportId })
+  const row = postponed(run, {
+    runAt: change.now + delayMs,
+    startedAt: execution.startedAt,
+    reportId: execution.reportId,
+  })
   replaceRun(change, row)
   const { event } = transitionOf(run.status, 'postpone')
   recordRunEvent(change, row, event, { ...storyOf(run, execution), run_at: iso(row.runAt) })
   patch(change, row, execution)
 }
 
-/** The work has not ended, but what it knows already is known now. */
+/** Writes the context entries of work that has not ended. */
 function patch(change: WorkingSet, { instanceId }: RunRow, { set }: ExecutionReport): void {
   if (instanceId !== null && set !== undefined) happen(change, instanceId, { kind: 'patched', set })
 }
@@ -269,12 +273,12 @@ function entriesOf({ set }: ExecutionReport): { readonly set?: Entries } {
   return set === undefined ? {} : { set }
 }
 
-/** Context entries of an execution that was for nothing are not written. */
+/** Context entries of an execution that did not succeed are not written. */
 function unwritten({ set: _, ...execution }: ExecutionReport): ExecutionReport {
   return execution
 }
 
-/** Not started: goes back as it was, or, if its instance is ending, not at all. */
+/** Gives back a run that was not started; if its instance is ending, the run is cancelled. */
 export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, execution: ExecutionReport): void {
   if (ending(change, run)) {
     const row = finishRun(change, run, {
@@ -317,13 +321,13 @@ export function requeue(
   recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(execution), startedAt: null }), ...data })
 }
 
-/** What governance forbids is for people to allow, not for another try. */
+/** A refusal by governance is for people to overrule; another attempt would not help. */
 function appealable(change: Members, run: RunRow, { category }: Failure): boolean {
   if (category !== 'governance' || run.role !== 'work' || run.instanceId === null || run.node === null) return false
   return memberOf(change, run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
 }
 
-/** In a drain nothing is tried again, nor is work that an undo has begun without. */
+/** Nothing is retried in a drain, nor is work that the undo did not wait for. */
 function ending(change: Members, run: RunRow): boolean {
   if (run.cancelRequestedAt !== null) return true
   if (run.instanceId === null) return false

@@ -24,10 +24,10 @@ import { newRun, placeOf, redriven } from './runs.ts'
 
 type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'>
 
-/** The gate whose people overruled governance. */
+/** The gate that overruled governance. */
 type RedriveAbout = Pick<NonNullable<RunEventData['redriven']>, 'gate'>
 
-/** Has the run at hand, should what happens next send it back to work. */
+/** Provides a run for the case that the next happening redrives it. */
 export function prepareRedrive(
   change: Pick<WorkingSet, 'redrives'>,
   run: RunRow,
@@ -46,16 +46,16 @@ export function redrive(change: Redriving, member: Member, effect: Extract<Effec
     actor: null,
     command: null,
   }
-  // A run that somebody deleted while it was ended would be given to nobody.
+  // A run that was deleted after its end would never be handed out.
   const { event } = transitionOf(run.status, 'redrive')
   const row = { ...redriven(run, change.now), deletedAt: null }
-  // Its lease ended, and its epoch was bumped, in this very transaction; its report, sent again, is still known.
+  // Its lease ended, and its epoch increased, in this transaction. Its report is still recognised if it is sent again.
   replaceRun(change, because === 'policy' ? { ...row, epoch: run.epoch, reportId: run.reportId } : row)
   recordRunEvent(change, row, event, { because, ...about }, actor)
   if (command !== null && place.role === 'work' && member.row.phase === 'undo') askAgain(change, row, command)
 }
 
-/** Nothing new is asked for in a rollback: the very command that was not answered is sent once more. */
+/** A rollback builds no new command: the command that was not answered is sent again. */
 function askAgain(change: Redriving, row: RunRow, command: Command): void {
   const { id: runId, epoch, timeoutMs } = row
   const { now } = change
@@ -68,10 +68,10 @@ function askAgain(change: Redriving, row: RunRow, command: Command): void {
   change.commands.set(runId, { runId, instanceId: row.instanceId as string, epoch, createdAt: now, ...command })
 }
 
-/** Stands for the worker that built the command. */
+/** The holder, in place of the worker that built the command. */
 const ASKING = 'petrel'
 
-/** The run of this place that ended in this transaction. Looked for only when it failed, so there is no index of it. */
+/** The run of this place that ended in this transaction. Needed only after a failure, so there is no index for it. */
 export function endedAt(change: Pick<WorkingSet, 'runs'>, member: Member, place: Place): RunRow {
   const key = keyOf(member.row.id, place)
   for (const run of change.runs.values()) {

@@ -1,6 +1,7 @@
 /**
- * What a worker says besides an outcome: context entries to write with it, and notes for the history. Checked before it
- * meets a batch. Entries that cannot be written fail their run; notes never do, they are dropped and counted.
+ * Remarks: what a worker reports besides an outcome, which is context entries to write with it, and notes for the history.
+ * They are checked before the report joins a batch. Entries that cannot be stored fail their run; such notes are dropped and
+ * counted.
  */
 
 import { unstorable } from '../../../kernel/json-limits.ts'
@@ -11,21 +12,21 @@ import type { Json } from '../../../net/net.ts'
 export interface CheckedRemarks {
   readonly set?: Entries
   readonly notes?: readonly Json[]
-  /** Notes that found no room. */
+  /** How many notes were dropped for lack of room. */
   readonly notesDropped?: number
 }
 
-/** What is known of an execution besides its outcome. */
+/** The facts about an execution apart from its outcome. */
 export interface ExecutionReport extends CheckedRemarks {
   readonly startedAt: number | null
   readonly reportId: string | null
-  /** Given with a failure that may be the last. */
+  /** A result that was reported with a failure, in case it is the last. */
   readonly result?: string
 }
 
 export const NO_REPORT: ExecutionReport = { startedAt: null, reportId: null }
 
-/** As a session's report carries them: JSON text of an object, and of a list. */
+/** As in a session's report: JSON text of an object, and of a list. */
 interface RemarkTexts {
   readonly set?: string
   readonly notes?: string
@@ -40,7 +41,9 @@ export function readRemarks({ set, notes, notesDropped }: RemarkTexts, limits: R
   return checkRemarks(
     {
       ...(entries !== undefined && { set: entries.value as Entries }),
-      ...(parsedNotes !== undefined && { notes: parsedNotes === null || !Array.isArray(parsedNotes.value) ? [UNREADABLE] : parsedNotes.value }),
+      ...(parsedNotes !== undefined && {
+        notes: parsedNotes === null || !Array.isArray(parsedNotes.value) ? [UNREADABLE] : parsedNotes.value,
+      }),
       ...(notesDropped !== undefined && { notesDropped }),
     },
     limits,
@@ -55,7 +58,7 @@ export interface RemarkLimits {
 
 const UNREADABLE = 'notes that could not be read'
 
-/** What of it can be kept, or why its run must fail. */
+/** The remarks that can be stored, or why the run must fail. */
 export function checkRemarks(
   { set, notes = [], notesDropped = 0 }: CheckedRemarks,
   limits: RemarkLimits,
@@ -103,7 +106,7 @@ function wrong(message: string): Failure {
   return { code: 'invalid_request', message, retryable: false }
 }
 
-/** null: it is no JSON. */
+/** null: it is not JSON. */
 function parse(text: string): { readonly value: Json } | null {
   try {
     return { value: JSON.parse(text) as Json }

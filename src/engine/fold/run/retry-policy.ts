@@ -1,4 +1,4 @@
-/** Which retry policy a run has: its own, its node's, or that of the inbox. */
+/** The retry policy of a run: its own, its node's, or that of the inbox. */
 
 import type { RunRow } from '../../../model/rows.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
@@ -6,8 +6,8 @@ import { memberOf } from '../members.ts'
 import type { Members } from '../working-set.ts'
 
 /**
- * The inbox's own model, for rows that bring no policy: attempt² minutes and up to 10 % on top.
- * 63 s ± 1/21 is the same interval, [60 s, 66 s), in the words of a symmetric jitter.
+ * The policy of the inbox, for rows without one: attempt² minutes and up to 10 % more. 63 s ± 1/21 is the same interval,
+ * [60 s, 66 s), as a symmetric jitter.
  */
 export const INBOX_RETRY: Retry = {
   maxAttempts: 3,
@@ -21,7 +21,7 @@ export const INBOX_RETRY: Retry = {
   deadLetter: false,
 }
 
-/** How often is for the row to say (maxAttempts), how long to wait in between for the policy. */
+/** The row determines how many attempts there are (maxAttempts), the policy the delays between them. */
 export function policyOf(change: Members, run: RunRow): Retry {
   if (run.retry !== null) return JSON.parse(run.retry) as Retry
   if (run.instanceId === null || run.node === null) return INBOX_RETRY

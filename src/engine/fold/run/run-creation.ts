@@ -1,4 +1,4 @@
-/** From "run this place" to a row: which type and queue, which arguments, which policies. */
+/** Creates the row of a run for a place: its type and queue, its arguments, its policies. */
 
 import { tenantLimitKey } from '../../../model/limits.ts'
 import type { RunRow } from '../../../model/rows.ts'
@@ -19,7 +19,7 @@ import { blankRun } from './runs.ts'
 
 type Creating = Members & Pick<WorkingSet, 'now' | 'results' | 'newRuns' | 'counted' | 'taken' | 'shared'>
 
-/** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
+/** Literal arguments are stored in slots by chunks of nodes, so that a step reads a bounded amount however long the chain is. */
 const NODES_PER_CHUNK = 32
 
 type RunEffect = Extract<Effect, { do: 'run' }>
@@ -53,7 +53,7 @@ export function runOf(change: Creating, member: Member, effect: RunEffect): RunR
   run.timeoutMs = order.timeout?.ms ?? null
   run.timeoutPer = order.timeout?.per ?? 'attempt'
   run.expiresAt = order.expiresAt ?? null
-  // The net has the node's own policy; only an item's differs from it.
+  // The policy of the node is in the net; only that of an item may differ.
   run.retry = order.ownRetry === null ? null : JSON.stringify(order.ownRetry)
   run.limitKey = work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant)
   run.meta = order.meta === null ? null : JSON.stringify(order.meta)
@@ -65,7 +65,7 @@ export function runOf(change: Creating, member: Member, effect: RunEffect): RunR
   return misfit === null ? run : refused(change, member, run, misfit)
 }
 
-/** Results of foreign clients may be nested more deeply than this process can write. */
+/** Results of foreign clients may be nested more deeply than this process can serialise. */
 const UNWRITABLE: Failure = {
   code: 'unstorable',
   message: 'its arguments cannot be written as JSON: a value in them is nested too deeply',
@@ -80,7 +80,7 @@ function textOf(value: Json | null): string | null {
   }
 }
 
-/** What it would be given does not fit, or cannot be given: it has failed as it is born. */
+/** Its arguments are not valid, or cannot be given to it: the run fails when it is created. */
 function refused(change: Pick<WorkingSet, 'now'>, member: Member, run: RunRow, error: Failure): RunRow {
   return {
     ...run,
@@ -95,7 +95,7 @@ function refused(change: Pick<WorkingSet, 'now'>, member: Member, run: RunRow, e
 
 interface Order {
   readonly work: RunWork
-  /** null: it cannot be written. */
+  /** null: it cannot be serialised. */
   readonly payload: string | null
   readonly retry: Retry | null
   readonly ownRetry: Retry | null
@@ -114,7 +114,7 @@ function workOrder(change: Slots, member: Member, node: Node, effect: RunEffect)
   const work = node.work as RunWork
   if (effect.rendered) return renderedOrder(node, work, effect)
   const literal = literalOf(change, member, node.key)
-  // Written out: a spread that is added to takes ten times as long, and every step of a chain comes here.
+  // Written out, because a spread with additions takes ten times as long, and every step of a chain passes here.
   return {
     work,
     payload: textOf(literal?.args ?? effect.args),
@@ -153,7 +153,7 @@ function itemOrder(node: Node, item: ItemRun): Order {
   }
 }
 
-/** An undo is given what the work was given and what it returned, unless its author says otherwise. */
+/** An undo receives the arguments and the result of the work, unless its author specifies other arguments. */
 function undoOrder(
   change: Slots & Pick<WorkingSet, 'results' | 'newRuns'>,
   member: Member,
@@ -176,7 +176,7 @@ function undoOrder(
   return { ...policy, payload: `{"args":${given},"result":${result}}` }
 }
 
-/** The run whose work is undone; one born in this very transaction is not in the store yet. */
+/** The run whose work is undone; one that was created in this transaction is not stored yet. */
 function doneAt(
   change: Pick<WorkingSet, 'loaded' | 'newRuns'>,
   member: Member,

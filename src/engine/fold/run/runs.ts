@@ -1,4 +1,4 @@
-/** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
+/** Run rows and the few ways they change. Each function takes a row and returns a complete row. */
 
 import type { RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT, type JsonText, RUN, type RunRow, type RunStatus } from '../../../model/rows.ts'
@@ -7,7 +7,7 @@ import { blank } from '../../../model/table.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
 import { type ExecutionReport, NO_REPORT } from './remarks.ts'
 
-/** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
+/** How many leases may end without a start before the execution counts as failed: the run may kill its worker on delivery. */
 export const MAX_DELIVERIES = 10
 
 export const blankRun = blank(RUN)
@@ -39,7 +39,7 @@ export interface Holder {
   readonly name: string
 }
 
-/** The same for a run born in this transaction: nobody has seen the row yet, so no copy is made. */
+/** The same for a run created in this transaction: no other code has the row yet, so it is not copied. */
 export function createdLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
   const row = run as { -readonly [K in keyof RunRow]: RunRow[K] }
   row.status = transitionOf(run.status, 'claim').to
@@ -65,7 +65,7 @@ export function leased(run: RunRow, holder: Holder, now: number, reportId: strin
   }
 }
 
-/** A lease of its own, held by no session: nobody will report the start, so the claim is the start. */
+/** A lease of its own, without a session: the start is not reported separately, so the claim is the start. */
 export function leasedAlone(
   run: RunRow,
   p: { readonly holder: string; readonly leaseMs: number; readonly now: number },
@@ -86,7 +86,7 @@ export function leasedAlone(
   }
 }
 
-/** The lease is over; the epoch, bumped with it, fences off whoever still holds it. */
+/** The lease is over; the increased epoch makes later reports of its holder stale. */
 const UNLEASED = {
   leasedBy: null,
   sessionId: null,
@@ -105,12 +105,12 @@ export interface Finish {
   readonly error: Failure | null
   readonly unknown: boolean
   readonly deadLetter: boolean
-  /** true: this end counts as one more failed execution. */
+  /** true: this end counts as another failed execution. */
   readonly failure: boolean
   readonly execution: ExecutionReport
 }
 
-/** Its workflow no longer wants a run that nobody has started. */
+/** A run that was not started and that its workflow no longer needs. */
 export const CANCELLED_UNSTARTED = {
   happening: 'cancel',
   result: null,
@@ -125,7 +125,7 @@ export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number 
   const startedAt = f.execution.startedAt ?? run.startedAt
   return {
     ...run,
-    // Written out, not spread: this is the row every step makes.
+    // Written out instead of a spread: every step creates such a row.
     leasedBy: null,
     sessionId: null,
     leaseUntil: null,
@@ -150,7 +150,7 @@ export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number 
   }
 }
 
-/** Ended by a foreign client: its lease is cleared away. The epoch was bumped with the write that ended it. */
+/** Ended by a foreign client: its lease is removed. The write that ended it has increased the epoch. */
 export function settled(
   run: RunRow,
   p: {
@@ -173,7 +173,7 @@ export function settled(
   }
 }
 
-/** A failed execution that will be tried again. */
+/** After a failed execution that will be retried. */
 export function retried(
   run: RunRow,
   p: {
@@ -201,7 +201,7 @@ export function retried(
   }
 }
 
-/** Handed back or lost without a start: no attempt is spent. */
+/** Given back or lost without a start: no attempt is spent. */
 export function returned(run: RunRow, p: { readonly counted: boolean; readonly reportId: string | null }): RunRow {
   return {
     ...run,
@@ -215,7 +215,7 @@ export function returned(run: RunRow, p: { readonly counted: boolean; readonly r
   }
 }
 
-/** Given back by its worker after a start, which stays counted. Keeps its place in line. */
+/** Given back by its worker after a start, which stays counted. It keeps its place in the queue. */
 export function requeued(run: RunRow, p: { readonly error: Failure | null; readonly reportId: string }): RunRow {
   return {
     ...returned(run, { counted: false, reportId: p.reportId }),
@@ -227,7 +227,7 @@ export function requeued(run: RunRow, p: { readonly error: Failure | null; reado
   }
 }
 
-/** Its worker will go on at another time: the start was one, but none that ended. A clock over all attempts goes on. */
+/** Its worker continues later: the execution has started but not ended. A timeout over all attempts continues. */
 export function postponed(
   run: RunRow,
   p: { readonly runAt: number; readonly startedAt: number | null; readonly reportId: string | null },
@@ -238,7 +238,7 @@ export function postponed(
   return { ...returned(before, { counted: false, reportId: p.reportId }), status, runAt: p.runAt, deliveries: 0 }
 }
 
-/** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */
+/** Its worker has finished; the outcome is reported later by id. No worker holds it, so only a timeout can end it before. */
 export function deferred(run: RunRow, p: { readonly startedAt: number | null; readonly reportId: string }): RunRow {
   const startedAt = p.startedAt ?? run.startedAt
   return {
@@ -254,7 +254,7 @@ export function deferred(run: RunRow, p: { readonly startedAt: number | null; re
   }
 }
 
-/** Pending again, as if new: the one exit of a terminal run. */
+/** Pending again, as if new: the only exit of a terminal run. */
 export function redriven(run: RunRow, now: number): RunRow {
   return {
     ...run,
@@ -279,14 +279,14 @@ export function redriven(run: RunRow, now: number): RunRow {
   }
 }
 
-/** Which part of `pending` a run is in; of no use for others. */
+/** Why a pending run waits; meaningless for other runs. */
 export function waitOf(run: Pick<RunRow, 'runAt' | 'attempt'>, now: number): RunWait {
   if (run.runAt <= now) return 'available'
   if (run.runAt >= HELD_AT) return 'held'
   return run.attempt > 0 ? 'retryable' : 'scheduled'
 }
 
-/** A clock over all attempts goes on while the run waits for the next one. */
+/** A timeout over all attempts continues while the run waits for the next one. */
 function nodeClock(run: RunRow): number | null {
   return run.timeoutPer === 'node' ? timeoutAt(run, run.firstStartedAt) : null
 }

@@ -1,4 +1,4 @@
-/** Unique keys of runs: who holds one, and what becomes of him when another comes. */
+/** Unique keys of runs: which run holds a key, and what happens when another run claims it. */
 
 import { type PetrelError, runError } from '../../../kernel/errors.ts'
 import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
@@ -14,20 +14,20 @@ import { waitOf } from './runs.ts'
 const DEFAULT_LIVE = ['pending', 'leased'] as const
 
 export interface Claimed {
-  /** It keeps the key, and the newcomer is answered with it; null: the newcomer has the key. */
+  /** The run that keeps the key and is returned in place of the new one; null: the new run has the key. */
   readonly holder: RunRow | null
-  /** The run that was cancelled for the newcomer. */
+  /** The run that was cancelled in favour of the new one. */
   readonly replaced: string | null
-  /** When the newcomer is due, if it takes over the holder's time. */
+  /** When the new run is due, if it takes over the holder's time. */
   readonly runAt: number | null
 }
 
-/** As it is stored: those of one tenant are not those of another. Keys of OJS name their tenant themselves. */
+/** The stored form, which separates tenants. Keys of OJS name their tenant themselves. */
 export function uniqueKeyOf({ key }: UniqueParams, tenant: string | undefined): string {
   return tenant === undefined || key.startsWith('ojs:') ? key : scopedName(key, tenant)
 }
 
-/** `taken` knows the keys given away in this transaction. */
+/** `taken`: keys that were taken in this transaction. */
 export function claimUnique(
   change: Ending & Runs & Pick<WorkingSet, 'uniques' | 'asked'>,
   id: string,
@@ -50,7 +50,7 @@ export function claimUnique(
   return { holder: null, replaced: holder.id, runAt: keepsTime ? holder.runAt : null }
 }
 
-/** The run that has the key and counts as its holder by the newcomer's own rules; null: the key is free for him. */
+/** The run that holds the key by the rules of the new run; null: the new run may have it. */
 function holderOf(
   change: Runs & Pick<WorkingSet, 'asked' | 'now'>,
   unique: UniqueParams,
@@ -60,7 +60,7 @@ function holderOf(
   const row = given === undefined ? change.loaded.uniques.get(unique.key) : undefined
   const id = given ?? row?.runId
   if (id === undefined) return null
-  // Nobody holds a key for longer than he asked for.
+  // A run holds a key no longer than it requested.
   if (row !== undefined && row.expiresAt !== null && row.expiresAt <= change.now) return null
   const run = findRun(change, id)
   if (run === undefined) {
@@ -68,7 +68,7 @@ function holderOf(
     change.asked.add(`run ${id}`)
     throw new NeedMore({ runs: [id] })
   }
-  // Deleted by hand, it will never run.
+  // It was deleted, so it will never run.
   if (run.deletedAt !== null && run.status === 'pending') return null
   if (unique.periodMs !== undefined && run.createdAt + unique.periodMs <= change.now) return null
   const states: readonly string[] = unique.states ?? DEFAULT_LIVE
@@ -76,7 +76,7 @@ function holderOf(
   return counts ? run : null
 }
 
-/** Cancels what has not ended; an active one is fenced off at once, and nobody knows how far it came. */
+/** Cancels a run that has not ended. The lease of an active run ends at once; how far its work came is unknown. */
 function replace(change: Ending, holder: RunRow): boolean {
   if (holder.status !== 'pending' && holder.status !== 'leased') return false
   finishRun(change, holder, {
