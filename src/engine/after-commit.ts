@@ -1,6 +1,6 @@
 /**
- * Who must hear of what: after a commit of ours, and when another process says that it has committed. Losing any of it does no
- * harm but delay: whoever waits looks again by himself.
+ * Notifies the parts concerned after a commit of this process, and after a wake-up from another one. A lost notification only
+ * causes delay, since all of them poll as well.
  */
 
 import type { Logger } from '../kernel/logger.ts'
@@ -31,7 +31,7 @@ export interface AfterCommitDeps {
   readonly totals: Totals
   readonly completions: Completions
   readonly commands: StoredCommands
-  /** Drops what is remembered of rows. */
+  /** Forgets what is remembered of stored rows. */
   readonly forget: () => void
   readonly logger: Logger
 }
@@ -45,13 +45,13 @@ export class AfterCommit {
     this.#deps = deps
   }
 
-  /** Called after every commit, ours or another's. */
+  /** Calls the listener after every commit, of this process or another. */
   onCommit(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ours: deliver, wake, and remember when to look again. */
+  /** After a commit of this process: deliver, wake, and note when to sweep again. */
   committed({ change, handed }: Committed<unknown>): void {
     const { store, nets, sessions, leases, totals, sweeper, quotas } = this.#deps
     nets.stored(change.netRows.keys())
@@ -93,20 +93,20 @@ export class AfterCommit {
     store.wake({ commands: true })
   }
 
-  /** Somebody was told to stop or to pause: every worker that may be concerned asks for its runs. */
+  /** Runs, queues or workers were directed to stop or pause: sessions compare their runs with the store. */
   controlled(): void {
     const { store, sessions } = this.#deps
     store.wake({ control: true })
     void sessions.beatNow()
   }
 
-  /** Workers of this process may find something there; null: anywhere. */
+  /** Wakes the workers of this process that take from these queues; null: all of them. */
   wake(queues: ReadonlySet<string> | null): void {
     this.#deps.sessions.wake(queues)
     this.#deps.leases.wake(queues)
   }
 
-  /** Another process has committed; an empty wake says: anything. */
+  /** Another process has committed; an empty wake-up means that anything may have changed. */
   woken(wake: Wake): void {
     const { commands, sweeper, sessions, waiters, logger } = this.#deps
     if (wake.lost === true) return this.#deps.forget()

@@ -23,10 +23,10 @@ export interface EngineOptions {
   readonly store: Store
   /** Longest result or payload, in bytes of JSON. Default 1 MiB, never below 64 KiB. */
   readonly maxPayloadBytes?: number
-  /** A session is dead when it has not beaten for this long. Default 20,000. */
+  /** A session is dead after this long without a heartbeat. Default 20,000. */
   readonly sessionTtlMs?: number
   readonly heartbeatMs?: number
-  /** Backstop of every wake-up. Default 1,000. */
+  /** How often the engine polls, in case a wake-up is lost. Default 1,000. */
   readonly pollMs?: number
   /** false: this process does not sweep. */
   readonly sweep?: boolean
@@ -34,7 +34,7 @@ export interface EngineOptions {
   readonly logger?: Logger
   /** What names in expressions mean, by notation. A notation that is not listed uses the names of the net. */
   readonly vocabularies?: Vocabularies
-  /** Source of jitter; tests fix it. */
+  /** Source of jitter, which tests replace. */
   readonly random?: () => number
   /** Called at named points; crash tests stop the process there. */
   readonly probe?: (point: string) => void
@@ -54,7 +54,7 @@ export interface EngineApi
   readonly queries: Queries
   readonly records: Records
   readonly storage: Storage
-  /** Failures that were contained: what was left out, and how often. */
+  /** Contained failures: what could not be handled, and how often. */
   readonly faults: Faults
   /** What this process has done since it opened the engine: numbers that only grow. */
   counters(): Readonly<Record<string, number>>

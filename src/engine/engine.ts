@@ -17,7 +17,7 @@ import { runVerbs } from './verbs/runs.ts'
 import { scheduleVerbs } from './verbs/schedules.ts'
 import { workerVerbs } from './verbs/workers.ts'
 
-/** An engine, and what only the code that opened it may reach. */
+/** An engine, with the parts that only the code that opened it may use. */
 export interface Engine extends EngineApi {
   readonly store: Store
   /** For tests and dry runs, which move the store's clock. */
@@ -114,7 +114,7 @@ class Simulation {
     return this.#store.now()
   }
 
-  /** Moves the clock forward, for every process on this store. What becomes due by it is found by the next sweep. */
+  /** Moves the clock forward, for every process on this store. The next sweep finds what has become due. */
   async moveBy(ms: number): Promise<void> {
     this.#offsetMs += ms
     await this.#store.moveClock(this.#offsetMs)
@@ -125,17 +125,17 @@ class Simulation {
     return this.#sweep()
   }
 
-  /** The earliest moment at which time changes something; null: it changes nothing. */
+  /** The earliest time at which a sweep has something to do; null: never. */
   nextDueAt(): Promise<number | null> {
     return this.#store.sweep.nextDueAt()
   }
 
-  /** Whether an instance has transitions that were cut off and are continued by a sweep. */
+  /** Whether transitions of an instance were interrupted, so that a sweep continues them. */
   async isCutOff(): Promise<boolean> {
     return (await this.#store.sweep.unfinishedCascades({ limit: 1 })).length > 0
   }
 
-  /** Records these runs as started at that moment: their timeouts begin then. */
+  /** Records these runs as started at that time: their timeouts begin then. */
   async noteStarts(runs: readonly RunRow[], at: number): Promise<void> {
     await this.#store.sweep.started({ runs: runs.map(({ id, epoch }) => ({ id, epoch, at })) })
   }

@@ -1,4 +1,7 @@
-/** The parts of an engine, created in the order in which they need each other. They decide nothing here: see each one's file. */
+/**
+ * The parts of an engine, created in the order in which they need each other. What each of them does is in its own
+ * file.
+ */
 
 import { newId } from '../kernel/ids.ts'
 import { payloadLimit } from '../kernel/json-limits.ts'
@@ -104,7 +107,7 @@ interface Timed {
 
 export interface Parts extends Settings, Transactions, WorkerParts, Reading, Intakes, Controls, Timed {
   readonly afterCommit: AfterCommit
-  /** Drops what is remembered of stored rows. */
+  /** Forgets what is remembered of stored rows. */
   readonly forget: () => void
 }
 
@@ -129,7 +132,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
   }
   const afterCommit = new AfterCommit({ ...timed, forget })
   const { sessions, sweeper, clock, faults } = timed
-  /** It is committed whatever follows: those who miss a failed notification find the change at their next poll. */
+  /** The commit stands even if a notification fails: the part concerned finds the change at its next poll. */
   const committed = (done: Committed<unknown>): void => {
     clock.saw(done.change.now)
     try {

@@ -1,4 +1,4 @@
-/** What the engine keeps beside its work. No instance depends on it, and each write is one statement. */
+/** Records that no instance depends on; each write is one statement. */
 
 import type { Keys, Settings } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
@@ -10,7 +10,7 @@ export interface Records {
   readonly keys: Keys
   /** Checkpoints and progress of runs. */
   readonly saved: Saved
-  /** Of queues, and schemas of arguments. */
+  /** Settings of queues, and schemas of arguments. */
   readonly settings: Settings
   readonly webhooks: Webhooks
 }
@@ -18,11 +18,11 @@ export interface Records {
 /** The database below the engine, as an operator sees it. */
 export interface Storage {
   readonly kind: Store['kind']
-  /** Writes as much as a step with a large result would, and takes it back. Throws if no writes are possible. */
+  /** Writes as much as a step with a large result would, and rolls it back. Throws if no writes are possible. */
   probeWrite(): Promise<void>
-  /** Long reads leave the event loop of this process to the engine. For processes that list and count for others. */
+  /** Moves long reads off the event loop of this process. For processes that list and count for many clients. */
   offloadReads(): void
-  /** Calls the listener after commits of other processes. Returns what undoes it. */
+  /** Calls the listener after commits of other processes. Returns a function that ends this. */
   onRemoteCommit(listener: () => void): () => void
 }
 

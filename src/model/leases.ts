@@ -10,7 +10,9 @@ import type { RunRow, WorkerRow } from './rows.ts'
  * counts as a start.
  */
 export interface Leases {
-  /** In the given order of queues (strict), then priority, then age. Waits up to waitMs for the first run (long poll). */
+  /**
+   * In the given order of queues (strict), then priority, then age. Waits up to waitMs for the first run (long poll).
+   */
   fetch(params: LeaseFetch): Promise<readonly RunRow[]>
   /** Ends leases, each decided by itself: a refused one changes nothing for its neighbours. Answers in their order. */
   settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
@@ -42,7 +44,10 @@ export interface Leases {
 export interface Speaker {
   /** The only name under which its caller has asked for work; null: there is none, or there are several. */
   readonly name: string | null
-  /** Whether any caller has asked under this name, without its tenant. One that asked elsewhere may share this caller's address. */
+  /**
+   * Whether any caller has asked under this name, without its tenant. One that asked elsewhere may share this caller's
+   * address.
+   */
   readonly knows: (worker: string) => boolean
 }
 
@@ -83,9 +88,13 @@ export interface LeaseReport {
   readonly holder: string | null
   /** Given: it must be the current start, counted from 1. */
   readonly attempt: number | null
-  /** Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch. */
+  /**
+   * Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch.
+   */
   readonly epoch?: number | null
-  /** A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts. */
+  /**
+   * A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts.
+   */
   readonly speaker?: Speaker
   /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
   readonly reportId?: string

@@ -20,7 +20,9 @@ export interface LimitParams {
   readonly periodMs?: number | null
 }
 
-/** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
+/**
+ * Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled.
+ */
 export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
   return run.sessionId !== null || run.leaseMs !== null || run.deferred
 }

@@ -173,7 +173,9 @@ type EventOf<R, H, G> = R extends readonly [unknown, H, G, unknown, infer E, unk
 /** `event`: of the types that this happening may record under this guard. */
 type Transition<H, G> = RunTransition & { readonly event: EventOf<(typeof ROWS)[number], H, G> }
 
-/** The engine's transition for what happens to a run of this status. Throws if there is none: nothing may be written. */
+/**
+ * The engine's transition for what happens to a run of this status. Throws if there is none: nothing may be written.
+ */
 export function transitionOf<H extends RunHappening, G extends RunGuard | null = null>(
   from: RunStatus | null,
   happening: H,

@@ -45,7 +45,9 @@ export interface InboxSchedules {
   remove(id: string): Promise<boolean>
   /** Enabled and due by the store's clock, those due longest first. */
   due(params: { readonly limit: number }): Promise<readonly InboxScheduleRow[]>
-  /** Its run is in: on to the next time, unless somebody has moved it meanwhile (compared to the second, as keys are). */
+  /**
+   * Its run is in: on to the next time, unless somebody has moved it meanwhile (compared to the second, as keys are).
+   */
   advance(params: { readonly id: string; readonly from: number; readonly nextRunAt: number }): Promise<boolean>
 }
 

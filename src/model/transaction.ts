@@ -31,7 +31,10 @@ export interface Need extends FiringNeed {
   readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
-  /** Leased runs of an instance: all of them, or those that no worker of ours holds (deferred, or held by plain SQL). Locked. */
+  /**
+   * Leased runs of an instance: all of them, or those that no worker of ours holds (deferred, or held by plain SQL).
+   * Locked.
+   */
   readonly leased?: readonly {
     readonly instanceId: string
     readonly held: 'all' | 'unattended'

@@ -99,7 +99,9 @@ export interface Webhooks {
     readonly to: number
     readonly deliveries: readonly NewDelivery[]
   }): Promise<boolean>
-  /** Pending ones that are due, in the order of the feed. `ordered`: only the first of all pending ones, if it is due. */
+  /**
+   * Pending ones that are due, in the order of the feed. `ordered`: only the first of all pending ones, if it is due.
+   */
   due(params: {
     readonly webhookId: string
     readonly ordered: boolean

@@ -52,7 +52,10 @@ export class Results {
     this.#nets = nets
   }
 
-  /** By node key, JSON text; `nodes`: only these. An each: an object keyed by item index. A nested workflow: see `nested`. */
+  /**
+   * By node key, JSON text; `nodes`: only these. An each: an object keyed by item index. A nested workflow: see
+   * `nested`.
+   */
   async ofInstance(instanceId: string, nodes: readonly string[] | null): Promise<ByNode> {
     const net = this.#nets.ofInstance(instanceId) ?? (await this.#lookUp(instanceId)).net
     return this.#read(instanceId, net, nodes ?? net.net.nodes.filter(hasResult).map((n) => n.key))

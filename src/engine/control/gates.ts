@@ -1,4 +1,4 @@
-/** Where people come to decide gates: votes, links to vote by, and how a gate stands. */
+/** Gates as people decide them: votes, links to vote by, and the state of a vote. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
@@ -16,7 +16,7 @@ import type { Transactor } from '../transaction/transactor.ts'
 
 const LONGEST_NAME = 250
 const MOST_ROLES = 100
-/** Workflows started by workflows: as far up as anybody looks for the one who began it all. */
+/** How many levels of workflows that were started by workflows are searched for the initiator. */
 const MOST_LEVELS = 100
 
 export interface GateAnswersDeps {
@@ -51,7 +51,7 @@ export class GateAnswers {
     })
   }
 
-  /** Tells that somebody was given a link to vote by. */
+  /** Records that a link to vote by was issued. */
   async noteLink(p: GateLink): Promise<void> {
     checkWho(p.subject, p.roles)
     const { gate: found } = await this.#find(p.gateId)
@@ -90,7 +90,7 @@ export class GateAnswers {
     return { gate, initiators: await this.#initiators(instance) }
   }
 
-  /** Who started it, and who retried it: said once, when the outermost workflow began. */
+  /** Who started the workflow, and who retried it: recorded in the outermost instance. */
   async #initiators({ rootId }: InstanceRow): Promise<readonly string[]> {
     const { read } = this.#deps.store
     let id = rootId
@@ -98,7 +98,7 @@ export class GateAnswers {
       const about = slotValue(await read.slots({ instanceId: id, prefix: SLOT.about.prefix }), SLOT.about.key)
       const names = [about?.initiator, about?.retried_by].filter((name) => typeof name === 'string')
       if (names.length > 0) return names
-      // A detached child is a root of its own; its parent knows, unless retention has removed it.
+      // A detached child is a root of its own; its parent has the initiator, unless retention has removed the parent.
       const parent = (await read.instance(id))?.parentId ?? null
       const above = parent === null ? null : await read.instance(parent)
       if (above === null) return []

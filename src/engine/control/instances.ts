@@ -1,4 +1,4 @@
-/** What people and outside systems do to instances, queues, limits and workers. What they do to runs: run-control.ts. */
+/** Operations on instances, queues, limits and workers by people and other systems. Those on runs are in runs.ts. */
 
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
@@ -108,7 +108,7 @@ export class Control {
     })
   }
 
-  /** A new instance of the same net that takes over what the old one had finished. */
+  /** Starts a new instance of the same net, which takes over the finished work of the old one. */
   async retryInstance(
     p: { readonly id: string; readonly input?: Json; readonly startKey?: string } & Actor,
   ): Promise<Started> {
@@ -172,12 +172,12 @@ export class Control {
       foldPending(change)
       return { id, created: true }
     }
-    // Without a key nobody can tell whether a commit that may have happened was this one.
+    // Without a key it cannot be determined whether an uncertain commit happened.
     if (startKey === null) return (await this.#act(null, need, retry)).value
     return retryUntilStored(async () => (await this.#act(null, need, retry)).value)
   }
 
-  /** Goes on in place where an instance stopped: forward, or at the undo that did not succeed. */
+  /** Continues an instance in place where it stopped: forward, or at the undo that did not succeed. */
   async resumeInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
     const { store } = this.#deps
     const runs = await this.#stoppedRuns(p.id)
@@ -228,7 +228,7 @@ export class Control {
     })
   }
 
-  /** running → quiet → terminate; what is further on stays. */
+  /** running → quiet → terminate; a worker never goes back. */
   async directWorker(
     p: { readonly id: string; readonly state: 'quiet' | 'terminate'; readonly now?: boolean } & Actor,
   ): Promise<WorkerRow> {
@@ -282,13 +282,13 @@ export class Control {
   }
 }
 
-/** The key of a retry answers for that retry alone. */
+/** The start key of a retry returns only that retry. */
 function retriedBefore(id: string, holder: InstanceRow): Started {
   if (holder.retryOf === id) return { id: holder.id, created: false }
   throw new PetrelError('duplicate', `this start key is taken, and not by a retry of instance ${id}`)
 }
 
-/** Whoever has a workflow done again began it as much as the one before. */
+/** A person who retries a workflow counts as an initiator, like the person who started it. */
 function retriedBy(meta: Json | null, actor: string | null): Json | null {
   if (actor === null) return meta
   return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }

@@ -1,4 +1,4 @@
-/** What people and outside systems do to single runs: cancel, redrive, activate, delete, dismiss. */
+/** Operations on single runs by people and other systems: cancel, redrive, activate, prioritize, delete, dismiss. */
 
 import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { HELD_AT, type RunRow } from '../../model/rows.ts'
@@ -35,7 +35,9 @@ export class RunControl {
     return this.#act(p.id, (change) => cancelled(change, p.id, p.actor))
   }
 
-  /** The one exit of a terminal run. That of an ended workflow stays as it is: a run of its own takes its place. */
+  /**
+   * The only exit of a terminal run. The run of an ended workflow does not change: a new run is created in its place.
+   */
   redrive(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'failed' && row.status !== 'cancelled') {
@@ -54,7 +56,7 @@ export class RunControl {
     })
   }
 
-  /** What waited to be told is due now. */
+  /** A run that waited for its activation is due now. */
   activate(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'pending' || row.runAt < HELD_AT) {
@@ -67,7 +69,7 @@ export class RunControl {
     })
   }
 
-  /** Of a run that waits, in its queue. */
+  /** Changes the place of a pending run in its queue. */
   prioritize(p: OneRun & { readonly priority: number }): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'pending') throw refused(change, row, 'pending', 'only a run that waits has a place in line')
@@ -78,7 +80,7 @@ export class RunControl {
     })
   }
 
-  /** Deleted once, it stays as it is. */
+  /** A deleted run does not change again. */
   delete(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
       if (row.deletedAt !== null) return row
@@ -91,7 +93,7 @@ export class RunControl {
     })
   }
 
-  /** A bare run goes; of a workflow's run only the mark goes, since the workflow shows what became of it. */
+  /** A bare run is removed; a workflow's run only loses its mark, since the workflow still shows its outcome. */
   async dismiss(p: OneRun): Promise<void> {
     await this.#act(p.id, (change, row) => {
       if (!row.deadLetter) throw refused(change, row, 'dead_letter', 'only a dead letter can be dismissed')

@@ -1,6 +1,6 @@
 /**
- * Who may execute a type. Types that are not listed are open to every worker; a listed one to those that state its
- * runtime, and to nobody while it is disabled. What is held already goes on; what comes back, or is born, waits.
+ * Which workers may execute a type. Types that are not listed are open to every worker; a listed one to those that state its
+ * runtime, and to none while it is disabled. Runs that are held continue; runs that are given back or created wait.
  */
 
 import { inputError, PetrelError } from '../../kernel/errors.ts'
@@ -8,7 +8,7 @@ import type { ListingParams, TypeRegistry } from '../../model/registry.ts'
 import { checkRuntime } from '../../model/registry.ts'
 import type { Store } from '../../store/store.ts'
 
-/** `changed`: something may be claimable now that was not. Other processes are told by the store. */
+/** `changed`: called when more runs may be claimable. The store notifies other processes. */
 export function typeRegistryOn(store: Store, changed: () => void): TypeRegistry {
   const { registry } = store
   return {

@@ -62,7 +62,8 @@ function fold(change: WorkingSet, id: string, happening: Happening): void {
   }
   const waits = member.row.state === 'waiting'
   const turned = before !== member.row.state && (waits || before === 'waiting')
-  // Events are recorded in causal order: the effects that made it wait come before `waiting`, and `resumed` comes before what follows from it.
+  // Events are recorded in causal order: the effects that made it wait come before `waiting`, and `resumed` comes
+  // before what follows from it.
   if (turned && !waits) recordEvent(change, member, 'instance.resumed', null, null)
   for (const effect of effects) perform(change, member, effect)
   if (turned && waits) recordEvent(change, member, 'instance.waiting', null, null)
@@ -72,7 +73,10 @@ function fold(change: WorkingSet, id: string, happening: Happening): void {
     perform(change, member, { do: 'signal-active' })
 }
 
-/** Whether the deadline of an instance it is nested in has stopped it: active work is ended even where its net would await it. */
+/**
+ * Whether the deadline of an instance it is nested in has stopped it: active work is ended even where its net would
+ * await it.
+ */
 function isOverdue(change: WorkingSet, member: Member): boolean {
   return member.row.phase === 'drain' && member.row.open > 0 && isTimedOut(change, member)
 }
@@ -140,7 +144,8 @@ function end(change: WorkingSet, member: Member): void {
   const { row } = member
   member.row = { ...row, endedAt: change.now }
   change.endedIds.push(row.id)
-  // The reason may have been recorded long before: an unhandled failure ends the instance only when its other branches have ended.
+  // The reason may have been recorded long before: an unhandled failure ends the instance only when its other branches
+  // have ended.
   const error =
     row.state === 'failed' && row.reason === null ? errorOf(change, member) : (member.slots.get(SLOT.error.key) ?? null)
   recordEvent(change, member, `instance.${row.state as EndState}`, null, {

@@ -41,7 +41,9 @@ export function beginOrWait(change: Waiting & Pending & Pick<WorkingSet, 'events
   enterQueue(change, member, null)
 }
 
-/** Refuses a resumption for which there is no room: a resumed instance is not queued, because its execution has begun. */
+/**
+ * Refuses a resumption for which there is no room: a resumed instance is not queued, because its execution has begun.
+ */
 export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, quotaKey: key }: InstanceRow): void {
   if (key === null || change.admission.hasRoom(key)) return
   throw new PetrelError(

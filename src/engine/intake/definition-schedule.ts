@@ -1,27 +1,27 @@
 /**
  * The schedule of a definition's trigger: one row of the schedules, written in the transaction that deploys or retires.
- * It names the definition, so whatever is latest when it fires is what starts.
+ * It names the definition, so the version that is the latest when it fires is started.
  */
 import { nextAfter } from '../../kernel/cron.ts'
 import type { DefinitionName, TriggerWords } from '../../model/definitions.ts'
 import type { JsonText, ScheduleRow } from '../../model/rows.ts'
 
-/** Names of the schedules of deployed definitions begin with it. */
+/** The prefix of the names of such schedules. */
 export const OF_DEFINITIONS = 'workflow:'
 
 interface Template {
   readonly definition: string
-  /** Turned off because no version asks for it, not by an operator. */
+  /** The state of a schedule that no version needs, as opposed to one that an operator paused. */
   readonly off?: true
 }
 
-/** Encoded, since a slash in a name must not make it another tenant's. */
+/** Encoded, so that a slash in a name cannot make it a name of another tenant. */
 export function scheduleName({ tenant, name }: DefinitionName): string {
   const own = encodeURIComponent(name)
   return `${OF_DEFINITIONS}${tenant === null ? '' : `${encodeURIComponent(tenant)}/`}${own}`
 }
 
-/** null: it stays as it is. `trigger`: of the latest version; null: none is in service, or it has none. */
+/** null: no change. `trigger`: that of the latest version; null: no version is in service, or it has no trigger. */
 export function scheduleFor(
   of: DefinitionName,
   trigger: JsonText | null,
@@ -33,7 +33,7 @@ export function scheduleFor(
   const { schedule: expression, timezone } = words
   const template: Template = { definition: of.name }
   const wasOff = before !== undefined && (JSON.parse(before.template) as Template).off === true
-  // An operator who paused it keeps it paused, whatever is deployed.
+  // A schedule that an operator paused stays paused, whatever is deployed.
   const enabled = before === undefined || before.enabled || wasOff
   const same = before !== undefined && before.expression === expression && before.timezone === timezone
   if (same && before.enabled === enabled) return null

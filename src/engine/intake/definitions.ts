@@ -2,12 +2,12 @@
  * Deployed definitions are started here, by name: from the plan that was stored when they were deployed, so that no text
  * is read again and a version always means the same.
  *
- * Whoever starts a version for the first time marks it used before the instance exists. A deploy that wants to replace
- * its text either comes first (the mark misses, the start looks again) or is refused. Dying between mark and instance
- * leaves a version that is used by nobody: its text is frozen too early, nothing worse.
+ * The first start of a version marks it as used before the instance exists. A deploy that is to replace its text either comes
+ * first (the mark fails, and the start reads the version again) or is refused. If the process dies between mark and
+ * instance, the text is frozen although no instance uses it, which does no further harm.
  *
- * What happened (an event, a moment of a schedule) has a key, which is reserved as a name in the transaction that starts
- * the instances: the same happening starts nothing twice, and one that was cut short is completed by sending it again.
+ * A trigger (an event, a due time of a schedule) has a key, which is reserved as a name in the transaction that starts the
+ * instances: the same trigger starts nothing twice, and one that was interrupted is completed by sending it again.
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
@@ -32,20 +32,20 @@ import type { Plans, Startable } from './plans.ts'
 
 export interface StartDefinition {
   readonly name: string
-  /** null: the latest. */
+  /** null: the latest version. */
   readonly version: string | null
-  /** null: what the definition itself says. */
+  /** null: the default of the definition. */
   readonly input: Json
   readonly startKey?: string
-  /** Left out: one is made. */
+  /** Left out: one is created. */
   readonly id?: string
   /** false: it stays idle until it is started or triggered. */
   readonly start?: boolean
   readonly tenant: string | null
-  /** Whose definition it is. Left out: the tenant's. */
+  /** The tenant that owns the definition. Left out: `tenant`. */
   readonly owner?: string | null
   readonly actor: string | null
-  /** Beside, and over, what the definition says of itself. */
+  /** Merged over the meta of the definition. */
   readonly meta?: Json
   /** Default { kind: 'manual' }. */
   readonly trigger?: Json
@@ -56,17 +56,17 @@ export interface DefinitionStarted extends Started {
 }
 
 export interface Triggered extends Started {
-  /** Of an instance that lay idle: its own; null: it does not say, or was started before. */
+  /** For an instance that was idle: its own version; null: it has none, or was started before. */
   readonly version: string | null
 }
 
-/** Something happened that starts a definition. */
+/** A trigger of a definition. */
 export interface TriggerDefinition {
-  /** Its latest version starts, whichever it is by then. */
+  /** The version that is the latest at that time is started. */
   readonly of: DefinitionName
-  /** Names what happened, in the engine's own words (EngineKey): the same key starts nothing twice. */
+  /** Identifies the trigger (stored as an EngineKey): the same key starts nothing twice. */
   readonly key: string
-  /** Of a new instance; null: what the definition itself says. */
+  /** The input of a new instance; null: the default of the definition. */
   readonly input: Json
   readonly trigger: { readonly [key: string]: Json }
   readonly actor: string | null
@@ -81,7 +81,7 @@ export interface DefinitionDeps {
   readonly probe: (point: string) => void
 }
 
-/** Idle instances that one transaction starts. */
+/** How many idle instances one transaction starts. */
 const CHUNK = 200
 const TRIES = 20
 
@@ -95,7 +95,7 @@ export class DefinitionStarts {
   }
 
   async start(p: StartDefinition): Promise<DefinitionStarted> {
-    // Before it is marked used: what is refused leaves nothing behind.
+    // Before the version is marked as used, so that a refused start changes nothing.
     this.#deps.intake.checkGiven(p)
     const { row, start } = await this.#take({ ...p, tenant: p.owner === undefined ? p.tenant : p.owner })
     const params: StartParams = {
@@ -124,7 +124,7 @@ export class DefinitionStarts {
       if (!Array.isArray(begun)) return [begun as Triggered]
       started.push(...begun)
       this.#deps.probe('trigger-started')
-      // Had others started them all meanwhile, nothing was reserved: look again.
+      // If other processes have started all of them meanwhile, the key was not reserved: look again.
       if (last && begun.length > 0) return started
     }
     if (started.length === 0) return [await this.#startNew(p)]
@@ -140,7 +140,7 @@ export class DefinitionStarts {
     })
   }
 
-  /** Those it started, or what the same happening had started before. `last`: with these the happening is done. */
+  /** The instances it started, or the one that the same trigger started before. `last`: no more will follow. */
   async #startIdle(
     rows: readonly InstanceRow[],
     p: TriggerDefinition,
@@ -200,7 +200,7 @@ export class DefinitionStarts {
     return id === undefined ? null : { id, created: false, version: null }
   }
 
-  /** What it starts with; it counts as used from here on. */
+  /** Reads the plan of a version, which counts as used from now on. */
   async #take(p: DefinitionName & { readonly version: string | null }): Promise<{
     readonly row: DefinitionRow
     readonly start: Startable
@@ -223,7 +223,7 @@ export class DefinitionStarts {
 
 export interface Meant {
   readonly near: string | null
-  /** What there is instead. */
+  /** Existing names or versions. */
   readonly known: readonly string[]
 }
 
@@ -253,7 +253,7 @@ function metaOf({ id, name, version }: DefinitionRow, { meta }: Startable, given
   return { ...own, ...given, definition: { name, version, id }, trigger }
 }
 
-/** An instance that lay idle says what started it, beside what it said before. Gives the version it says it is of. */
+/** Records the trigger in the meta of an instance that was idle. Returns the version that its meta names. */
 function noteTrigger(change: WorkingSet, id: string, trigger: Json): string | null {
   const text = change.loaded.slots.get(`${id}/${SLOT.about.key}`) ?? null
   const about = text === null ? {} : (JSON.parse(text) as About)

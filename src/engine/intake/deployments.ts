@@ -1,6 +1,6 @@
 /**
- * Deploying and retiring. Both lock the name, so that its versions, the schedule of its trigger and the events that
- * report the change are written together. Which version becomes what is decided by the caller.
+ * Deploying and retiring definitions. Both lock the name, so that its versions, the schedule of its trigger and the events
+ * that report the change are written together. The caller decides what happens to which version.
  */
 
 import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts'
 import { scheduleFor, scheduleName } from './definition-schedule.ts'
 
 export interface Deployments {
-  /** `decide` may be called again, so it depends on nothing but its arguments. */
+  /** `decide` may be called several times, so it must depend on its arguments only. */
   change<T>(params: {
     readonly of: DefinitionName
     readonly decide: (versions: readonly DefinitionHead[], now: number) => DefinitionChange<T>
@@ -22,7 +22,7 @@ export interface Deployments {
 
 export interface DefinitionChange<T> {
   readonly result: T
-  /** The versions after the change. Left out: as they were. */
+  /** The versions after the change. Left out: unchanged. */
   readonly versions?: readonly DefinitionHead[]
   readonly put?: readonly DefinitionRow[]
   readonly retire?: readonly string[]

@@ -89,7 +89,7 @@ export function needOfOrders(orders: readonly Order[], unsure: boolean): Need {
   }
 }
 
-/** An id the caller chose may be taken; one of ours only by ourselves. */
+/** An id that the caller chose may be taken; a generated one only by an earlier commit of this call. */
 function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
   const ids = orders.filter((o) => unsure || o.params.id !== undefined).map((o) => o.run.id)
   return ids.length === 0 ? {} : { runs: ids }
@@ -98,7 +98,7 @@ function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
 export function placeOrder(change: WorkingSet, order: Order, taken: Map<string, string>, unsure: boolean): Enqueued {
   const { params } = order
   const known = change.loaded.runs.get(order.run.id)
-  // Ours, if a commit that may have happened is what we look for.
+  // After an uncertain commit, an equal run is the one that this call created.
   if (known !== undefined && unsure && same(known, order.run)) return { id: known.id, created: true, run: known }
   if (known !== undefined) throw idTaken('run', known.id)
   if (params.id !== undefined) {
@@ -140,7 +140,7 @@ function same(a: RunRow, b: RunRow): boolean {
   return a.type === b.type && a.queue === b.queue && a.idempotencyKey === b.idempotencyKey
 }
 
-/** A key answers with the run it was first used for, never with a run of another kind. */
+/** A key returns the run it was first used for, but never a run of another type or tenant. */
 function checkSameRun(holder: RunRow, { type, tenant }: RunRow): void {
   if (holder.type === type && holder.tenant === tenant) return
   const key = unscopedName(holder.idempotencyKey)
@@ -148,7 +148,10 @@ function checkSameRun(holder: RunRow, { type, tenant }: RunRow): void {
   throw new PetrelError('duplicate', `idempotency key '${key}' belongs to another run, of type ${holder.type}`, details)
 }
 
-/** `place`: how the caller calls these params, such as `enqueue[0]`. */
+/**
+ * The rules of the inbox for a run; the triggers of both stores enforce them for an INSERT. `place`: such as
+ * `enqueue[0]`.
+ */
 function checkInboxRun(params: EnqueueParams, place: string): void {
   const { type, queue, idempotencyKey: key, maxAttempts } = params
   if (!VERSIONED.test(type)) refuse(`${place}.type`, `must be dotted and end in a version such as .v1, not "${type}"`)

@@ -1,4 +1,4 @@
-/** What the first look of an intake loads, so that a hand-off needs no second one, and how a taken id is refused. */
+/** What an intake loads at first, so that a hand-off needs no second read, and the error for an id that is taken. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import type { EnqueueParams } from '../../model/enqueue.ts'

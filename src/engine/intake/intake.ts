@@ -1,4 +1,4 @@
-/** Work comes in: bare runs and instances, checked first, then many calls in one transaction. */
+/** The intake of bare runs and instances: each call is checked, then many calls are executed in one transaction. */
 
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import { StoreLockedError } from '../../kernel/store-errors.ts'
@@ -42,7 +42,8 @@ export class Intake {
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps
-    // In the same turn, since on an idle system the caller waits for the answer. queueMicrotask would record its caller.
+    // In the same turn, since on an idle system the caller waits for the answer. queueMicrotask would record its
+    // caller.
     const begin = (run: () => void): void => void Promise.resolve().then(run)
     const sizes = { most: MOST_CALLS, mostBytes: MAX_BATCH_BYTES, sizeOf: bytesOf, begin }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
@@ -137,8 +138,8 @@ export class Intake {
 }
 
 /**
- * All calls in one transaction. If that is refused, the batcher finds the call that is to blame. One that needs a row
- * which another transaction holds waits for it alone; no batch waits with it.
+ * Executes all calls in one transaction. If that is refused, the batcher finds the call that causes it. A call that needs a
+ * row which another transaction holds waits for it alone; no batch waits with it.
  */
 async function together<P, R>(
   batch: readonly Batch<P, R>[],

@@ -1,7 +1,7 @@
 /**
- * What a deployed definition starts with: written down when it is deployed, nets by their hashes, and read back when it
- * is started. Plans are kept in memory by weight: a definition of ten thousand steps must not be read for every start,
- * and must not push out a thousand small ones.
+ * The plan of a deployed definition, which contains everything that a start needs: written when it is deployed, with nets by
+ * their hashes, and read when it is started. Plans are cached by weight: a definition of ten thousand steps must not be read
+ * for every start, and must not displace a thousand small ones.
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
@@ -14,7 +14,7 @@ import { Evaluators, type Vocabularies } from '../fold/evaluators.ts'
 import { Nets } from '../transaction/nets.ts'
 import { checkStart, type StartLimits } from './start-check.ts'
 
-/** Everything a start needs but its input and its identity. */
+/** Everything that a start needs except its input and its identity. */
 export type Startable = Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator' | 'start'>
 
 export interface Planned {
@@ -36,7 +36,7 @@ interface Kept {
 
 /** In characters of JSON; the objects take several times as much. */
 const MOST_WEIGHT = 32 * 1024 * 1024
-/** Of the text of a net, about. */
+/** Average length in the text of a net. */
 const CHARACTERS_PER_NODE = 700
 
 /** Refuses what a start would refuse. */
@@ -51,7 +51,7 @@ export function planStart(start: Startable, known: Nets, limits: StartLimits): P
   return { plan: JSON.stringify(plan), netHash, nets: rows }
 }
 
-/** The same where no engine is open. */
+/** The same without an open engine. */
 export function planApart(start: Startable, vocabularies: Vocabularies, limits: StartLimits): Planned {
   return planStart(start, new Nets(new Evaluators(vocabularies)), limits)
 }
@@ -67,11 +67,11 @@ export class Plans {
     this.#nets = nets
   }
 
-  /** null: its text is another by now. */
+  /** null: the definition has another text by now. */
   async of({ id, sourceHash }: DefinitionHead): Promise<Pick<Kept, 'row' | 'start'> | null> {
     const known = this.#kept.get(id)
     if (known !== undefined && known.row.sourceHash === sourceHash) {
-      // Used last, forgotten last.
+      // The most recently used one is removed last.
       this.#kept.delete(id)
       this.#kept.set(id, known)
       return known
@@ -86,7 +86,7 @@ export class Plans {
   async #read(row: DefinitionRow): Promise<Kept> {
     const { net, nets, ...rest } = JSON.parse(row.plan) as Plan
     const hashes = [net, ...nets]
-    // What was deployed in this process is known here; else its text is read, megabytes of it.
+    // Nets that were deployed by this process are in memory; the text of others, which may be megabytes, is read.
     const recalled = new Map(hashes.map((hash) => [hash, this.#nets.recall(hash)]))
     const unknown = [...recalled].flatMap(([hash, known]) => (known === null ? hash : []))
     const texts = unknown.length === 0 ? [] : await this.#store.read.trees.nets(unknown)

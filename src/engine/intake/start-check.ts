@@ -1,4 +1,4 @@
-/** What a start must satisfy. Asks no store, so that a thread that plans a definition can refuse the same. */
+/** The rules for a start. They need no store, so that a thread that plans a definition can apply the same rules. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
@@ -15,9 +15,9 @@ export interface StartLimits {
 }
 
 export interface CheckedStart {
-  /** Of its nets, its own first. */
+  /** The hashes of its nets, its own first. */
   readonly hashes: readonly string[]
-  /** About how much it will store. */
+  /** Approximately how much it will store. */
   readonly bytes: number
 }
 
@@ -37,7 +37,7 @@ export function checkStart(params: StartParams, nets: Nets, limits: StartLimits)
   return { hashes, bytes: bytes + items + 1000 }
 }
 
-/** Refuses an input or meta that cannot be stored; how long they are. */
+/** Refuses an input or meta that cannot be stored; returns their length. */
 export function checkGiven(
   { input = null, meta = null }: { readonly input?: Json; readonly meta?: Json },
   limits: StartLimits,
@@ -51,7 +51,9 @@ function bytesOf(value: Json, place: string, { maxPayloadBytes }: StartLimits): 
 
 type Spec = Pick<ChildStart, 'literals' | 'items'>
 
-/** Nested workflows are checked before anything is stored: every net they name is known, and none is nested too deep. */
+/**
+ * Nested workflows are checked before anything is stored: every net they name is known, and none is nested too deep.
+ */
 function checkNesting(params: StartParams, hashes: readonly string[], nets: readonly Net[], maxDepth: number): void {
   const byHash = new Map(hashes.map((hash, i) => [hash, nets[i] as Net]))
   const visit = (net: Net, spec: Spec, depth: number, path: string): void => {

@@ -1,4 +1,6 @@
-/** Instances that are started: checked before the transaction, and created by it unless their start key or id is taken. */
+/**
+ * Instances that are started: checked before the transaction, and created by it unless their start key or id is taken.
+ */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { isId } from '../../kernel/ids.ts'
@@ -49,7 +51,7 @@ export function creationOf(params: StartParams, deps: CreationDeps): Creation {
 export function needOfCreations(creations: readonly Creation[], nets: Nets, unsure: boolean): Need {
   const runs: FirstRun[] = []
   const startKeys: string[] = []
-  // An id the caller chose may be taken; one of ours only by ourselves.
+  // An id that the caller chose may be taken; a generated one only by an earlier commit of this call.
   const chosen: string[] = []
   const limited: (string | null)[] = []
   for (const creation of creations) {
@@ -82,7 +84,7 @@ export function createStarted(
   const { nets, taken, unsure } = p
   const { params } = creation
   const known = change.loaded.instances.get(creation.id)
-  // Ours, if a commit that may have happened is what we look for.
+  // After an uncertain commit, an equal instance is the one that this call created.
   if (known !== undefined && unsure && known.netHash === creation.hash) return { id: creation.id, created: true }
   if (known !== undefined || change.members.has(creation.id)) throw idTaken('instance', creation.id)
   const key = creation.startKey
@@ -127,7 +129,9 @@ function quotaKeyOf({ slots, net, tenant }: StartParams): string | null {
   return slots === undefined ? null : quotaKey(net.name, tenant ?? null)
 }
 
-/** Another version of the same workflow is the same start. */
+/**
+ * A key returns the instance it was first used for, in any version of its workflow, but never one of another workflow.
+ */
 function checkSameStart(holder: InstanceRow, { net, tenant: given }: StartParams): void {
   const tenant = given ?? null
   if (holder.name === net.name && holder.dialect === net.dialect && holder.tenant === tenant) return

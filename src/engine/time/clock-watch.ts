@@ -1,25 +1,27 @@
 /**
- * Notices that the store's clock was set back, and lets what was derived from the future begin now: leases, retries,
- * timeouts, sessions, deadlines (the store's rows), and schedules, whose next time follows from their expression.
+ * Detects that the store's clock was set back, and corrects the times that were derived from the later clock: leases, retries,
+ * timeouts, sessions, deadlines (rows of the store), and schedules, whose next time follows from their expression.
  * Docs: decisions, "A clock that is set back".
  */
 
 import type { Logger } from '../../kernel/logger.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Clocks are adjusted by less all the time. */
+/** Smaller adjustments of clocks are normal. */
 const BACK_MS = 1_000
 
 export interface ClockWatchDeps {
   readonly store: Store
   readonly logger: Logger
-  /** Computes the next times of schedules again. */
+  /** Recomputes the next times of schedules. */
   readonly reschedule: (now: number) => Promise<void>
 }
 
 export class ClockWatch {
   readonly #deps: ClockWatchDeps
-  /** How far the store's clock is at least ahead of this process's monotonic clock: the most that was seen since the last look. */
+  /**
+   * How far the store's clock is at least ahead of this process's monotonic clock: the maximum since the last check.
+   */
   #aheadMs: number | null = null
   #back = false
 
@@ -28,17 +30,17 @@ export class ClockWatch {
   }
 
   /**
-   * The store's clock as a transaction read it: it may jump and be corrected between two looks. Only a jump ahead is
-   * noted here. A transaction that took long has an old time, which looks like a clock that was set back.
+   * Notes the store's clock as a transaction read it, because the clock may jump ahead and be corrected between two checks. A
+   * jump back is not noted here: a long transaction has an old time, which looks the same.
    */
   saw(now: number): void {
     if (this.#aheadMs !== null) this.#aheadMs = Math.max(this.#aheadMs, now - performance.now())
   }
 
-  /** One look per pass. What could not be corrected is tried again at the next. */
+  /** Checks once per pass. A correction that failed is tried again in the next pass. */
   async look(): Promise<void> {
     const { store, logger, reschedule } = this.#deps
-    // Read at some moment between the two: a busy process may take seconds from one to the other.
+    // The clock was read at some moment between these two, which may be seconds apart in a busy process.
     const asked = performance.now()
     const now = await store.now()
     const answered = performance.now()

@@ -1,8 +1,8 @@
 /**
- * Schedules in the table that foreign clients know. Firing is two commits: the run goes in under a key made of the
- * schedule and the time it was due, then the schedule moves on. A process that dies between leaves a schedule that is
- * still due, and the key lets nobody put the run in again: not us, not another engine, not a foreign ticker on the same
- * row, which makes the same key. Times that passed while nobody looked are one firing.
+ * Schedules in the table that foreign clients use. Firing takes two commits: the run is inserted under a key made of the
+ * schedule and its due time, then the schedule advances. If the process dies in between, the schedule is still due, and the
+ * key prevents a second run, whether it is inserted by this engine, by another one or by a foreign ticker, which makes the
+ * same key. All times that passed while no process was running are one firing.
  */
 
 import { Cron } from 'croner'
@@ -22,7 +22,7 @@ import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
 export interface InboxScheduleParams {
-  /** Of the runs it puts in: dotted, ending in a version. */
+  /** The type of its runs: dotted, ending in a version. */
   readonly type: string
   /** Default {}. */
   readonly payload?: Json
@@ -40,7 +40,7 @@ export interface InboxScheduling {
   list(): Promise<readonly InboxScheduleRow[]>
   get(id: string): Promise<InboxScheduleRow | null>
   pause(id: string): Promise<InboxScheduleRow>
-  /** Goes on with the next time from now; what passed meanwhile is not made up for. */
+  /** Continues with the next time from now; times that passed while it was paused are skipped. */
   resume(id: string): Promise<InboxScheduleRow>
   /** false: there is no such schedule. */
   remove(id: string): Promise<boolean>
@@ -117,13 +117,16 @@ export class InboxScheduler implements InboxScheduling {
       await store.inboxSchedules.advance({ id: row.id, from: row.nextRunAt, nextRunAt })
       dueAt(nextRunAt)
     } catch (error) {
-      // Of what this row says, not of the moment: it would be the same at every sweep.
+      // The fault lies in the row, so it would be the same at every sweep.
       if (!(error instanceof StoreDataError)) throw error
       await this.#disable(row, error.message)
     }
   }
 
-  /** After the clock was set back: what fired or was set ahead of it is due by its expression. A first time that somebody chose stays. */
+  /**
+   * After the clock was set back: schedules that fired or advanced beyond the clock are due by their expression. A
+   * chosen first time stays.
+   */
   async reschedule(now: number): Promise<void> {
     const { store, dueAt } = this.#deps
     for (const row of await store.inboxSchedules.list()) {
@@ -137,10 +140,10 @@ export class InboxScheduler implements InboxScheduling {
     }
   }
 
-  /** The time at which the run was there. */
+  /** The time at which the run existed. */
   async #putIn(row: InboxScheduleRow): Promise<number> {
     const { transactor, newId, offers } = this.#deps
-    // As other tickers on this table make it, so that each firing is put in once whichever of them is first.
+    // The same key as that of other tickers on this table, so that each firing is inserted only once.
     const shared = `schedule:${row.id}:${Math.floor(row.nextRunAt / 1000)}`
     const own = `petrel:${shared}`
     const { type, payload, priority, maxAttempts } = row
@@ -155,7 +158,7 @@ export class InboxScheduler implements InboxScheduling {
           const holder = idempotencyKeys.get(shared)
           if (holder?.type === type || keptKeys?.has(shared)) return
           if (idempotencyKeys.has(own) || keptKeys?.has(own)) return
-          // A run of another type under this key is not this firing, however it came by the key.
+          // A run of another type under this key is not this firing.
           const idempotencyKey = holder === undefined ? shared : own
           const about = { priority, maxAttempts, idempotencyKey, inbox: true }
           addRun(change, newRun({ id: newId(), type, payload, now }, about))
@@ -163,7 +166,7 @@ export class InboxScheduler implements InboxScheduling {
       })
       return change.now
     } catch (error) {
-      // Another process put it in between our look and our write.
+      // Another process inserted it between our read and our write.
       if (error instanceof StoreConflictError) return transactor.nowMs
       throw error
     }
@@ -189,10 +192,12 @@ interface Broken {
   readonly rule: string
 }
 
-/** Written by plain SQL before the triggers refused it: '-infinity', a date BC. No key could be made of such a time. */
+/** '-infinity' or a date BC, written by plain SQL before the triggers refused such times. No key can be made of one. */
 const BEFORE_1970: Broken = { field: 'next_run_at', rule: 'must be a time from 1970 to 9999' }
 
-/** The same of whoever made the schedule; a row by plain SQL has passed what its store can check. */
+/**
+ * Checks the rules of a schedule that was created by this API or by plain SQL; the store can check only some of them.
+ */
 function brokenRule({ type, schedule, timezone, priority, maxAttempts }: Rules): Broken | null {
   if (!VERSIONED.test(type) || type.length > MAX_TYPE_LENGTH) {
     return { field: 'type', rule: `must be dotted and end in a version such as .v1, not "${type.slice(0, 300)}"` }

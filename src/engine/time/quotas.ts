@@ -1,4 +1,4 @@
-/** Lets queued instances begin where there is room: after commits that made some, and with every sweep. */
+/** Starts queued instances where their quota has room: after commits that made room, and with every sweep. */
 
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import { limitKeys } from '../../model/limits.ts'
@@ -13,9 +13,9 @@ import type { Offer } from '../transaction/handoff.ts'
 import type { Nets } from '../transaction/nets.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
-/** Instances that one transaction lets begin. */
+/** How many instances one transaction starts. */
 const CHUNK = 20
-/** Codes of what fails: the queue under a key, and an instance in it. */
+/** Codes of faults: for the queue under a key, and for an instance in it. */
 const KEY = 'sweep_queue_of_instances'
 const QUEUED = 'sweep_queued_instance'
 
@@ -32,7 +32,7 @@ type Queued = { readonly id: string; readonly netHash: string }
 
 export class Quotas {
   readonly #deps: QuotaDeps
-  /** Keys being looked after; true: something came meanwhile, look once more. */
+  /** Keys whose queue is being started; true: more room was reported meanwhile, so look again. */
   readonly #busy = new Map<string, boolean>()
   readonly #looks = new Set<Promise<void>>()
 
@@ -40,7 +40,7 @@ export class Quotas {
     this.#deps = deps
   }
 
-  /** Room may have come under these keys. Nobody waits for what follows: if it fails, a sweep finds it. */
+  /** There may be room under these keys now. The caller does not wait: if this fails, a sweep finds the queue. */
   freed(keys: Iterable<string>): void {
     for (const key of keys) {
       const look = this.#look(key)
@@ -63,7 +63,7 @@ export class Quotas {
     )
   }
 
-  /** Lets what was begun end. */
+  /** Resolves when no queue is being started. */
   async idle(): Promise<void> {
     while (this.#looks.size > 0) await Promise.all(this.#looks)
   }
@@ -83,11 +83,13 @@ export class Quotas {
     }
   }
 
-  /** Until the queue is empty or the limit reached. One that somebody cancelled meanwhile does not stop the rest. */
+  /**
+   * Until the queue is empty or the limit is reached. An instance that was cancelled meanwhile does not stop the rest.
+   */
   async #serve(key: string): Promise<void> {
     const { store, faults, probe } = this.#deps
     probe('before-dequeue')
-    // Those that another transaction holds keep their place, and nobody waits for them.
+    // Instances that another transaction holds keep their place, and the others do not wait for them.
     const locked = new Set<string>()
     for (;;) {
       const skip = [...faults.resting(QUEUED), ...locked]
@@ -111,7 +113,7 @@ export class Quotas {
         for (const one of next) if (!(await this.#begin(key, [one], locked))) return false
         return true
       }
-      // The same every time: it must not stand before the others for ever.
+      // It fails every time, so it must not block the others permanently.
       const failure = { code: 'unstorable', message: `its first runs cannot be stored: ${(error as Error).message}` }
       const [{ id }] = next as readonly [Queued]
       try {
@@ -120,7 +122,7 @@ export class Quotas {
         return await this.#act(key, next, end, locked)
       } catch (again) {
         if (isStoreAway(again)) throw again
-        // Passed over until it has rested.
+        // Skipped until its rest is over.
         faults.note(QUEUED, id, again)
         return true
       }
@@ -135,7 +137,7 @@ export class Quotas {
       wait: false,
       need: { instances: ids, ...(await this.#rules(key, next)) },
       offers,
-      // In the order of the queue; each takes its place before the next is looked at.
+      // In the order of the queue; each takes its room before the next is considered.
       fold: (change) => {
         for (const id of ids) {
           if (!change.loaded.locked.has(id)) {
@@ -153,7 +155,10 @@ export class Quotas {
     return value
   }
 
-  /** Queues and limits of the first runs come with the limit itself: locks are taken in order, not one by one. */
+  /**
+   * Queues and limits of the first runs are loaded with the quota itself, because locks are taken in order, not one by
+   * one.
+   */
   async #rules(key: string, next: readonly Queued[]): Promise<Need> {
     const queues = new Set<string>()
     const limits = new Set([key])

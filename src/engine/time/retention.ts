@@ -1,6 +1,6 @@
 /**
- * Retention: what ended long ago goes, once a minute. What cannot be deleted (a foreign table refers to it, another
- * transaction holds one of its rows) is found by halving, recorded and rests; everything else goes.
+ * Retention: deletes what ended long ago, once a minute. Rows that cannot be deleted (a foreign table refers to them, or
+ * another transaction holds them) are found by halving, recorded and left for a while; all others are deleted.
  */
 
 import { isolated } from '../../kernel/isolated.ts'
@@ -11,7 +11,7 @@ import { type Findings, idOf } from '../transaction/findings.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
 const EVERY_MS = 60_000
-/** Rows that one transaction deletes, about. */
+/** Approximately how many rows one transaction deletes. */
 const ROWS = 1_000
 const PLACE = 'sweep_retention'
 
@@ -27,11 +27,11 @@ interface Cut {
   readonly eventsBefore: number
 }
 
-/** Prunes if it is time to. */
+/** Prunes if it is due. */
 export function retention(deps: Deps, findings: Findings, isClosed: () => boolean): () => Promise<void> {
   let prunedAt = Number.NEGATIVE_INFINITY
   return async () => {
-    // Not by the store's clock, which may be set back.
+    // Measured by the monotonic clock, since the store's clock may be set back.
     const here = performance.now()
     if (here - prunedAt < EVERY_MS) return
     prunedAt = here
@@ -51,7 +51,7 @@ async function prune({ store, faults }: Deps, cut: Cut, findings: Findings, isCl
   }
   await findings.contained('sweep_failed', 'retention of events', () => remove([]))
   const tried = new Set<string>()
-  /** Tried, and still there: another transaction holds them. The next time may find them free. */
+  /** Tried but not deleted, because another transaction holds them. They may be free the next time. */
   const left = new Set<string>()
   while (!isClosed()) {
     const look = await findings.look(PLACE, (p) => sweep.prunable({ ...cut, ...p }), idOf, left)
@@ -65,7 +65,7 @@ async function prune({ store, faults }: Deps, cut: Cut, findings: Findings, isCl
 }
 
 export interface Retention {
-  /** Ended instances and bare runs are kept this long. null: for ever. */
+  /** How long ended instances and bare runs are kept. null: permanently. */
   readonly endedMs: number | null
   readonly eventsMs: number | null
 }

@@ -1,4 +1,4 @@
-/** Cron: when a schedule fires next, and what firing does. Time zones and daylight saving are croner's business. */
+/** Cron: when a schedule fires next, and what firing does. Croner handles time zones and daylight saving. */
 import { nextAfter } from '../../kernel/cron.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Logger } from '../../kernel/logger.ts'
@@ -34,7 +34,7 @@ interface Template {
   readonly run?: EnqueueParams
   readonly start?: StartParams
   readonly about?: Json
-  /** Of the schedule's tenant: the latest version there is when it fires. */
+  /** A definition of the schedule's tenant; the version that is the latest when it fires is started. */
   readonly definition?: string
 }
 
@@ -121,11 +121,11 @@ export class Schedules {
     return true
   }
 
-  /** Any number of processes may call this: the key of a firing lets only one create it. */
+  /** Any number of processes may call this with the same row: the key of a firing allows only one to create it. */
   async fire(schedule: ScheduleRow): Promise<void> {
     if (schedule.nextAt === null) return
     const busy = schedule.overlap === 'allow' ? false : await this.#previousIsLive(schedule)
-    // `enqueue`: stays due until the previous one has ended.
+    // `enqueue`: it stays due until the previous one has ended.
     if (busy && schedule.overlap === 'enqueue') return
     if (busy && schedule.overlap === 'skip') return this.#advance(schedule, null)
     if (busy && schedule.overlap === 'cancel_previous') await this.#cancelPrevious(schedule)
@@ -134,7 +134,9 @@ export class Schedules {
     await this.#advance(schedule, id)
   }
 
-  /** After the clock was set back: no next time lies further ahead than the expression says. Times that fired are not repeated. */
+  /**
+   * After the clock was set back: no next time is later than the expression allows. Times that fired are not repeated.
+   */
   async reschedule(now: number): Promise<void> {
     for (const { name, expression, timezone, nextAt } of await this.#deps.store.read.schedules()) {
       const next = nextAt === null ? null : nextAfter(name, expression, timezone, now)
@@ -152,7 +154,7 @@ export class Schedules {
     }
   }
 
-  /** null: what it should start cannot be started. */
+  /** null: its work cannot be started. */
   async #create(schedule: ScheduleRow, at: number): Promise<string | null> {
     const { run, start, definition } = JSON.parse(schedule.template) as Template
     const key = `petrel:cron:${schedule.name}:${at}`
@@ -168,7 +170,7 @@ export class Schedules {
     return made?.id as string
   }
 
-  /** Its latest version by now. One that cannot be started must not keep the other schedules from firing. */
+  /** Starts the latest version. One that cannot be started must not prevent other schedules from firing. */
   async #trigger(schedule: ScheduleRow, name: string, key: string, at: number): Promise<string | null> {
     try {
       const started = await this.#deps.definitions.trigger({

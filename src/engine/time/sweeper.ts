@@ -1,10 +1,10 @@
 /**
- * The sweeper: what time does to the store. Any number of processes sweep; each finding is checked again under its
- * lock, so two that find the same thing do it once. It sleeps until the next thing is due, at most a poll interval.
+ * The sweeper handles everything that becomes due by time. Any number of processes sweep; each finding is checked again under
+ * its lock, so if two processes find the same, only one acts. It sleeps until something is due, at most a poll interval.
  *
- * Each kind of finding, and each finding, is handled on its own: one that fails is recorded (faults.ts), rests for a
- * while, and stops no other. Resting findings still come first in every look, so a look asks for that many more. One
- * whose rows another transaction holds is such a finding: no pass waits for it.
+ * Each kind of finding, and each finding, is handled on its own: one that fails is recorded (faults.ts), rests for a while,
+ * and stops no other. Resting findings still come first in every search, which therefore requests that many more. A finding
+ * whose rows another transaction holds rests too: no pass waits for it.
  */
 
 import type { Logger } from '../../kernel/logger.ts'
@@ -31,11 +31,13 @@ import type { Retention } from './retention.ts'
 import { retention } from './retention.ts'
 import type { Schedules } from './schedules.ts'
 
-/** Something due already (a retry that another process will take, say) must not make us spin. */
+/** Work that is due already, such as a retry that another process will take, must not cause a busy loop. */
 const AHEAD_MS = 20
 const LOOK_AHEAD_EVERY_MS = 100
 const CATCH_UP_MS = 2_000
-/** A schedule that takes longer, since it waits for a locked row, goes on while the pass does; so does retention. */
+/**
+ * How long a pass waits for a schedule, or for retention. One that waits for a locked row continues beside the pass.
+ */
 const FIRE_MS = 500
 
 export interface SweeperDeps {
@@ -48,7 +50,7 @@ export interface SweeperDeps {
   readonly quotas: Quotas
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
-  /** These runs have begun: their instances do not know yet. */
+  /** Records in their instances that these runs have started. */
   readonly noteStarts: (runIds: readonly string[]) => Promise<void>
   readonly chance: Chance
   readonly logger: Logger
@@ -85,8 +87,8 @@ export class Sweeper {
   }
 
   /**
-   * What ran out while no process was there has ended before this one gives out work: a step must not begin after the
-   * deadline of its workflow. A store that is slow to answer keeps nobody waiting for long.
+   * Sweeps once before this process hands out work, so that no step begins after a deadline of its workflow that passed while
+   * no process was running. A slow store delays the start only for a limited time.
    */
   async start(): Promise<void> {
     this.#started = true
@@ -99,7 +101,7 @@ export class Sweeper {
     clearTimeout(timer)
   }
 
-  /** Something will be due then (store clock). */
+  /** Sweeps again at that time (store clock) at the latest. */
   dueAt(at: number): void {
     if (this.#started && at < this.#nextAt) this.#sleepUntil(at)
   }
@@ -114,8 +116,8 @@ export class Sweeper {
   }
 
   /**
-   * Foreign clients may have ended runs, or put in what is due soon. What they ended is settled now, not with the next
-   * pass; if there is nothing, this is one look at an empty index. Calls that come while it looks make it look once more.
+   * Foreign clients may have ended runs, or inserted work that is due soon. Runs that they ended are settled now, not with the
+   * next pass; if there are none, this reads an empty index once. A call during the search causes another search.
    */
   foreignWrites(): void {
     if (!this.#started || this.#closed) return
@@ -138,7 +140,7 @@ export class Sweeper {
     }
   }
 
-  /** When the next thing is due costs more to find out, so it is not asked after every wake. */
+  /** The time of the next due work costs more to find, so it is not computed after every wake-up. */
   #lookAheadSoon(): void {
     if (this.#ahead !== null || this.#closed) return
     const look = async (): Promise<void> => {
@@ -147,12 +149,15 @@ export class Sweeper {
     }
     this.#ahead = setTimeout(() => {
       this.#ahead = null
-      // The next pass asks again.
+      // The next pass tries again.
       look().catch(() => undefined)
     }, LOOK_AHEAD_EVERY_MS).unref()
   }
 
-  /** Only what lies ahead is found. What fell due up to this moment is for the workers, who look after it, not before. */
+  /**
+   * Finds future times only. Work that is due already is for the workers, which are woken after this search, not
+   * before.
+   */
   async #nextDueAt(after: number): Promise<number | null> {
     const due = await this.#deps.store.sweep.nextDueAt(after)
     this.#deps.wake()
@@ -204,8 +209,9 @@ export class Sweeper {
       const began = await store.now()
       transactor.clockOffsetMs = began - Date.now()
       await this.#swept()
-      // What was due when this pass began has had its turn. If it is due still, the next poll looks at it: looking
-      // more often would change nothing.
+      // Everything that was due when this pass began has been handled. If it is still due, the next poll tries again;
+      // to try
+      // more often would not help.
       const due = await this.#nextDueAt(began)
       if (due !== null) next = Math.min(next, Math.max(due, transactor.nowMs + AHEAD_MS))
     } catch (error) {
@@ -214,7 +220,7 @@ export class Sweeper {
     this.#sleepUntil(Math.min(next, this.#nextAt))
   }
 
-  /** Every kind has its turn, whatever becomes of the others. */
+  /** Sweeps every kind, even if others fail. */
   async #pass(): Promise<void> {
     const { faults } = this.#deps
     let away: unknown = null
@@ -267,7 +273,7 @@ export class Sweeper {
           idOf,
           (key) => this.#cascade(key),
         ),
-      // Decisions first: a gate that is decided escalates no more.
+      // Decisions first: a decided gate does not escalate.
       gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, ripen),
       escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, ripen),
       queued_instances: () => quotas.sweep(),
@@ -341,7 +347,7 @@ export class Sweeper {
     if (!value) throw new StoreLockedError([{ table: 'instance', key: rootId, holder: null }])
   }
 
-  /** One that waits for a locked row keeps no other waiting, and is not fired again meanwhile. */
+  /** One that waits for a locked row does not delay the others, and is not fired a second time meanwhile. */
   async #fire(name: string, fire: () => Promise<void>): Promise<void> {
     if (this.#firing.has(name)) return
     const firing = fire().finally(() => this.#firing.delete(name))

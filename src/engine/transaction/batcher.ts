@@ -2,11 +2,12 @@
  * Calls that arrive while the last batch is committing form the next one: a batch of one when idle, hundreds under
  * load, no timer in between. One batch at a time per lane.
  *
- * idle → (a call) → begun → working → (none came meanwhile) resting → idle. Resting lasts until this turn of the event
- * loop is over: those who were just answered may call again, and belong together. A call that comes alone ends it.
+ * idle → (a call) → begun → working → (no call came meanwhile) resting → idle. Resting lasts until the end of this turn of
+ * the event loop: callers that just got their answers may call again, and those calls form one batch. A call that is marked
+ * as alone ends it.
  *
- * A batch that fails is halved until the call that makes it fail is alone: only that one is refused. A store that is away
- * fails them all; there is no use in asking it for each.
+ * A batch that fails is halved until the call that makes it fail is alone: only that call is refused. If the store is not
+ * available, all calls fail without further attempts.
  */
 import { isStoreAway } from '../../kernel/store-errors.ts'
 
@@ -24,7 +25,7 @@ export class Batcher<P, R> {
   readonly #begin: (run: () => void) => void
   #queue: Batch<P, R>[] = []
   #busy = false
-  /** Ends the rest; null: not resting. */
+  /** Ends resting; null: not resting. */
   #rested: (() => void) | null = null
   #idle: (() => void)[] = []
 
@@ -34,8 +35,8 @@ export class Batcher<P, R> {
     readonly mostBytes: number
     readonly sizeOf: (params: P) => number
     /**
-     * When the first call of a batch lets it begin: never at once, for what is called in the same go belongs to it.
-     * Default setImmediate, after whatever else this turn of the event loop has to do.
+     * Schedules the beginning of a batch at its first call: never synchronously, because later calls of the same turn
+     * belong to it. Default setImmediate, after everything else in this turn of the event loop.
      */
     readonly begin?: (run: () => void) => void
   }) {
@@ -46,7 +47,7 @@ export class Batcher<P, R> {
     this.#begin = p.begin ?? setImmediate
   }
 
-  /** `alone`: nobody is about to call besides. It waits only until those who were just answered have been told. */
+  /** `alone`: no other call is expected. It waits only until the callers of the last batch have their answers. */
   add(params: P, alone = false): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       this.#queue.push({ params, resolve, reject })
@@ -55,13 +56,13 @@ export class Batcher<P, R> {
     })
   }
 
-  /** Puts back what could not be done yet, behind what has arrived since. */
+  /** Puts back entries that could not be processed yet, behind those that have arrived since. */
   again(batch: readonly Batch<P, R>[]): void {
     this.#queue.push(...batch)
     this.#kick(this.#begin)
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or in progress. */
   idle(): Promise<void> {
     if (!this.#busy && this.#queue.length === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))

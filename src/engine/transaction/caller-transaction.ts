@@ -1,7 +1,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
 
-/** The caller's own open Postgres transaction: what is enqueued in it commits or vanishes with it. */
+/** The caller's own open Postgres transaction: work that is enqueued in it is committed or rolled back with it. */
 export interface CallerTransaction {
   readonly client: { query(...args: never[]): unknown }
 }

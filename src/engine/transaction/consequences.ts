@@ -1,20 +1,20 @@
-/** What follows from a commit: who may have work now, when to look again, which workers must be told to stop. */
+/** What follows from a commit: which workers may have work now, when to sweep again, which workers must stop. */
 
 import { holdsRoom, limitKeys } from '../../model/limits.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 
 export interface Consequences {
-  /** Something became claimable there, or room under a limit free. */
+  /** Queues in which a run became claimable, or a limit has room again. */
   readonly queues: ReadonlySet<string>
-  /** The same, one by one. */
+  /** The runs that became claimable. */
   readonly arrived: readonly Arrival[]
-  /** Nothing among it is more urgent than this priority. */
+  /** None of them is more urgent than this priority. */
   readonly urgency: number
-  /** Limits of instances under which there is room now: whoever is queued there may begin. */
+  /** Quotas under which queued instances may begin now. */
   readonly slots: readonly string[]
-  /** When the next thing is due that this commit wrote; infinite: nothing is. */
+  /** The earliest time that this commit wrote; infinite: none. */
   readonly soonest: number
-  /** Leases of sessions that ended without their worker's word; `late`: by a timeout. */
+  /** Leases of sessions that ended without a report of their worker; `late`: by a timeout. */
   readonly lost: readonly { readonly sessionId: string; readonly runId: string; readonly late: boolean }[]
 }
 
@@ -49,7 +49,7 @@ export function consequencesOf(
     if (!freed || !limitKeys(run).some((key) => limits.has(key))) continue
     queues.add(run.queue)
     arrived.push({ runId: null, queue: run.queue, type: run.type, tenant: run.tenant })
-    // Whoever waits there.
+    // For the instances that are queued there.
     urgency = Number.NEGATIVE_INFINITY
   }
   for (const { state, dueAt, escalateAt } of [...change.newGates.values(), ...change.gates.values()]) {
@@ -64,7 +64,7 @@ export function consequencesOf(
 }
 
 export interface Arrival {
-  /** null: room under a limit of the queue, for any run that a claim was refused before. */
+  /** null: room under a limit of the queue, for any run that was refused before. */
   readonly runId: string | null
   readonly queue: string
   readonly type: string

@@ -1,4 +1,4 @@
-/** A leased run as its worker gets it. */
+/** A leased run as its worker receives it. */
 
 import { retriedRun } from '../../model/retried-runs.ts'
 import type { RunRow } from '../../model/rows.ts'

@@ -1,12 +1,12 @@
 /**
- * Contained failures: one finding, outcome, event or row could not be handled, and everything else continued. Each is
- * logged under a stable code and counted for /metrics. What has failed rests before it is tried again, longer each time:
- * it costs little however often it fails, and a look that leaves resting findings out still reaches the others.
+ * Contained failures: one finding, outcome, event or row could not be handled, and everything else continued. Each is logged
+ * under a stable code and counted for /metrics. A failed finding rests before it is tried again, longer each time, so it costs
+ * little however often it fails, and a search that leaves resting findings out still reaches the others.
  *
  *   unknown ──(fails)──▶ resting ──(its time is over)──▶ due ──(fails again)──▶ resting, twice as long
  *                                                          └──(succeeds)──▶ unknown
  *
- * Kept in memory, and bounded: after a restart everything is tried once more, one by one.
+ * Kept in memory, and bounded: after a restart everything is tried again, one by one.
  */
 
 import type { Logger } from '../../kernel/logger.ts'
@@ -20,9 +20,9 @@ interface Fault {
 
 const LEAST_REST_MS = 1_000
 const MOST_REST_MS = 5 * 60_000
-/** What another transaction holds may be free in a moment. */
+/** Shorter for rows that another transaction holds: they may be free soon. */
 const LOCKED_REST_MS = 250
-/** Per place. The oldest is forgotten first, and tried again early. */
+/** Per place. The oldest is removed first, and then tried again early. */
 const MOST_KEPT = 10_000
 
 export class Faults {
@@ -39,7 +39,7 @@ export class Faults {
   /** `id` at `place` failed with `error`. `place` is the stable code of the log and the label of the metric. */
   note(place: string, id: string, error: unknown): void {
     this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1)
-    // A row that is looked at a thousand times is logged once per rest.
+    // A row that is found a thousand times is logged once per rest.
     if (this.rests(place, id)) return
     const failures = (this.#places.get(place)?.get(id)?.failures ?? 0) + 1
     const locked = error instanceof StoreLockedError
@@ -51,7 +51,7 @@ export class Faults {
     this.#logger.error({ code: place, id, failures, restMs, ...stack }, `${place}: ${id} was left out: ${message}`)
   }
 
-  /** Not to be tried now. A clock that was set back ends the rest. */
+  /** Whether it must not be tried now. A clock that was set back ends the rest. */
   rests(place: string, id: string): boolean {
     const fault = this.#places.get(place)?.get(id)
     if (fault === undefined) return false
@@ -59,12 +59,12 @@ export class Faults {
     return rested >= 0 && rested < fault.restMs
   }
 
-  /** Those that are not to be tried now. */
+  /** The ids that must not be tried now. */
   resting(place: string): readonly string[] {
     return [...(this.#places.get(place)?.keys() ?? [])].filter((id) => this.rests(place, id))
   }
 
-  /** How many rest at most: a look must find so many more to reach the others. */
+  /** How many rest at most: a search must request that many more to reach the others. */
   kept(place: string): number {
     return this.#places.get(place)?.size ?? 0
   }
@@ -74,7 +74,7 @@ export class Faults {
     this.#places.get(place)?.delete(id)
   }
 
-  /** These are all there are: what failed before and is not among them no longer exists. */
+  /** `ids` are all that exist: others that failed before are forgotten. */
   only(place: string, ids: ReadonlySet<string>): void {
     const known = this.#places.get(place)
     if (known !== undefined) for (const id of known.keys()) if (!ids.has(id)) known.delete(id)

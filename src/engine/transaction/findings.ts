@@ -1,11 +1,13 @@
-/** Findings of a sweep, handled one by one: what fails is recorded and rests, and the others are reached all the same. */
+/**
+ * Findings of a sweep, handled one by one: a failed one is recorded and rests, and the others are reached nevertheless.
+ */
 
 import { isStoreAway } from '../../kernel/store-errors.ts'
 import type { Faults } from './faults.ts'
 
 export type Find<T> = (params: { readonly limit: number }) => Promise<readonly T[]>
 
-/** Findings that one look brings, besides those that rest. */
+/** How many findings one search returns, besides those that rest. */
 export const CHUNK = 500
 
 export const idOf = ({ id }: { readonly id: string }): string => id
@@ -20,8 +22,8 @@ export class Findings {
   }
 
   /**
-   * What may be tried now. Those that rest, and those `handled` in this pass, may come first in every look: it asks for
-   * that many more, so that any number of them hides nothing.
+   * Findings that may be tried now. Those that rest, and those `handled` in this pass, may come first in every search, which
+   * therefore requests that many more.
    */
   async look<T>(
     place: string,
@@ -59,7 +61,7 @@ export class Findings {
     for (const one of ended) if (one.status === 'rejected') throw one.reason
   }
 
-  /** false: it failed. Throws only where the store is away, which concerns them all. */
+  /** false: it failed. Throws only if the store is not available, which concerns all of them. */
   async contained(place: string, id: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work()

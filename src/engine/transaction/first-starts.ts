@@ -1,10 +1,10 @@
-/** Long work: its instance learns that it has begun while it goes on, not when it ends. */
+/** Records the start of long work in its instance while the work runs, not when it ends. */
 
 import type { RunRow } from '../../model/rows.ts'
 import { noteStart } from '../fold/events.ts'
 import type { Transactor } from './transactor.ts'
 
-/** Instances known to have begun; forgetting one costs a look. */
+/** Instances known to have begun; forgetting one costs a read. */
 const REMEMBERED = 20_000
 
 export class FirstStarts {
@@ -24,7 +24,8 @@ export class FirstStarts {
       wait: false,
       need: { instances: fresh.map((run) => run.instanceId as string) },
       fold: (change) => {
-        // An instance that is gone has nothing to learn, and one that is locked learns it from a later start or the outcome.
+        // Instances that no longer exist need no record; in one that is locked, a later start or the outcome records
+        // it.
         const free = fresh.filter((run) => change.loaded.locked.has(run.rootId as string))
         for (const run of free) noteStart(change, run, run.startedAt)
         return free

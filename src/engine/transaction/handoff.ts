@@ -1,8 +1,8 @@
 /**
- * Hand-off: runs born in a transaction go straight to workers that wait for one, already leased, so that a step costs
- * one transaction. The same admission as claim decides; a worker never gets something less urgent than what it could
- * claim when it last looked (sessions.ts), and after a number of hand-offs in a row it must look at the queue if anything
- * waits there.
+ * Hand-off: runs that are created in a transaction are given to waiting workers at once, already leased, so that a step costs
+ * one transaction. The same admission as for a claim decides. A worker never gets a run that is less urgent than one that it
+ * could claim when it last looked (queue-outlook.ts), and after a number of hand-offs in a row it must look at the queue if
+ * anything waits there.
  */
 
 import type { RunRow } from '../../model/rows.ts'
@@ -11,10 +11,10 @@ import { handedOut } from '../fold/run/changed-runs.ts'
 import { createdLeased, type Holder } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 
-/** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
+/** How many settles in a row may hand off while other work waits; each gives a place of a worker at most one run. */
 const MAX_STREAK = 16
 
-/** Stands for the report id of a hand-off that no report asked for. */
+/** The report id of a hand-off that is no reply to a report. */
 const UNASKED = 'unasked'
 
 export interface Offer {
@@ -23,14 +23,16 @@ export interface Offer {
   readonly accepts: (run: RunRow) => boolean
   /** Reports whose reply can carry a run; used first. */
   readonly reports: string[]
-  /** Runs the worker would take beyond those. */
+  /** How many more runs the worker would take. */
   room: number
   readonly streak: number
-  /** Priority of the most urgent run it could claim; null: none waits; undefined: not known lately, ask the store. */
+  /**
+   * Priority of the most urgent run it could claim; null: none waits; undefined: not known, so the store must be asked.
+   */
   readonly waiting: number | null | undefined
-  /** true: that was a while ago; the store is asked again for the next offer. */
+  /** true: `waiting` is old; the store is asked again for the next offer. */
   readonly renew: boolean
-  /** Told what the store said, after the commit. */
+  /** Called after the commit with what the store found. */
   looked(waiting: number | null): void
 }
 

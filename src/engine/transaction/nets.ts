@@ -1,4 +1,4 @@
-/** Compiled nets by hash, and which net an instance runs: both only speed things up, the store has the truth. */
+/** Caches of compiled nets by hash, and of the net of each instance. The store has the truth. */
 
 import { netHash } from '../../kernel/hash.ts'
 import { schemaProblems } from '../../kernel/json-schema.ts'
@@ -10,7 +10,7 @@ import type { Net } from '../../net/net.ts'
 import type { Evaluators } from '../fold/evaluators.ts'
 
 const CACHED_NETS = 1000
-/** Nodes and arcs of all of them: the largest net has 110,000, which take about 40 MB. */
+/** Most nodes and arcs of all nets together: the largest net has 110,000, which take about 40 MB. */
 const CACHED_PARTS = 1_000_000
 const REMEMBERED_INSTANCES = 20_000
 
@@ -26,7 +26,7 @@ export class Nets {
     this.#evaluators = evaluators
   }
 
-  /** Checks a net an author brings (once per object) and gives its hash. */
+  /** Checks a net of an author (once per object) and returns its hash. */
   admit(net: Net): string {
     let hash = this.#hashes.get(net)
     if (hash === undefined) {
@@ -44,7 +44,7 @@ export class Nets {
     return compiled
   }
 
-  /** The row to store with the first instance that uses the net; null once it is known to be there. */
+  /** The row to store with the first instance that uses the net; null: it is known to be stored. */
   unstored(hash: string): NetRow | null {
     if (this.#stored.has(hash)) return null
     const { net } = this.#compiled.get(hash) as CompiledNet
@@ -55,7 +55,7 @@ export class Nets {
     for (const hash of hashes) this.#stored.add(hash)
   }
 
-  /** The store may have lost what it had: each is stored again with the next instance that uses it. */
+  /** The store may have lost its nets: each is stored again with the next instance that uses it. */
   forgetStored(): void {
     this.#stored.clear()
   }
@@ -71,12 +71,12 @@ export class Nets {
     return net
   }
 
-  /** One that was checked before it was stored: it may be started as it is. */
+  /** A stored net, which was checked before it was stored: it may be started without another check. */
   adopt(row: NetRow): Net {
     return this.recall(row.hash) ?? this.#adopted(row.hash, this.load(row))
   }
 
-  /** The same, if this process knows it: its text, which may be long, need not be read. */
+  /** The same from memory, if this process has it: its text, which may be long, need not be read. */
   recall(hash: string): Net | null {
     const known = this.#compiled.get(hash)
     return known === undefined ? null : this.#adopted(hash, known)
@@ -102,12 +102,12 @@ export class Nets {
     if (this.#compiled.has(hash)) return
     this.#parts += partsOf(net)
     this.#makeRoom((known) => this.#stored.has(known))
-    // Those the store does not have yet are needed until it has; too many of them are starts that failed.
+    // Nets that are not stored yet are needed until they are; too many of them come from failed starts.
     this.#makeRoom(() => true)
     this.#compiled.set(hash, net)
   }
 
-  /** The oldest go first. */
+  /** The oldest are removed first. */
   #makeRoom(mayGo: (hash: string) => boolean): void {
     for (const [hash, net] of this.#compiled) {
       if (this.#compiled.size < CACHED_NETS && this.#parts <= CACHED_PARTS) return

@@ -1,6 +1,6 @@
 /**
- * What a commit did to runs, for whoever measures them. Told after the commit, by the process that made it; nothing is
- * looked at while nobody listens.
+ * What a commit did to runs, for measurements. Observers are notified after the commit by the process that made it; without
+ * observers, nothing is computed.
  */
 
 import { unscopedName } from '../../kernel/scoped-names.ts'
@@ -10,20 +10,20 @@ import type { WorkingSet } from '../fold/working-set.ts'
 export interface RunObserver {
   /** Handed out to a worker. */
   claimed(run: RunRow): void
-  /** An execution ended, or a run that nobody held did. */
+  /** An execution ended, or a run that no worker held. */
   ended(end: RunEnd): void
-  /** A worker asked for work and was answered, perhaps with nothing; or, with `error`, was not. */
+  /** A worker's request for work was answered, perhaps with nothing; with `error`, it failed. */
   polled(worker: string, error: unknown): void
 }
 
 export interface RunEnd {
-  /** As it is now: ended, or pending if it will be tried again. */
+  /** The run after it: ended, or pending if it will be retried. */
   readonly run: RunRow
-  /** Who held it; null: nobody, or someone who wrote its end by plain SQL. */
+  /** The worker that held it; null: none, or a foreign client that wrote its end by plain SQL. */
   readonly worker: string | null
-  /** true: one more execution failed. */
+  /** true: an execution failed. */
   readonly failed: boolean
-  /** How long the execution took; null: it never began, or nobody knows when. */
+  /** How long the execution took; null: it never began, or its start is unknown. */
   readonly ms: number | null
 }
 
@@ -45,14 +45,16 @@ export function notifyObservers(observers: Iterable<RunObserver>, change: Workin
   }
 }
 
-/** A run to be tried again has forgotten its start; the row it was has it, if its worker told it before the end. */
+/**
+ * The row of a run that will be retried has no start; its row before has it, if the worker reported it before the end.
+ */
 function spent(run: RunRow, before: RunRow | undefined, now: number): number | null {
   if (before?.status !== 'leased') return null
   const startedAt = run.startedAt ?? before.startedAt ?? before.leasedAt
   return startedAt === null ? null : Math.max(0, now - startedAt)
 }
 
-/** The claim itself, unchanged; a long one is told of when it is over. */
+/** Returns the claim unchanged, and notifies observers when it is over. */
 export function notePoll<T>(observers: Iterable<RunObserver>, worker: string, claim: Promise<T>): Promise<T> {
   const polled = (error: unknown): void => {
     for (const observer of observers) observer.polled(worker, error)

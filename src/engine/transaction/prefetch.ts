@@ -1,6 +1,6 @@
 /**
- * What the end of a run will touch, as far as its net tells: loaded with the first look, so that a step costs no second
- * one. What is not foreseen is asked for when it is met.
+ * What the end of a run will need, as far as its net determines it: loaded with the first read, so that a step costs no
+ * second one. The rest is requested when the fold needs it.
  */
 
 import { limitKeys } from '../../model/limits.ts'
@@ -14,14 +14,14 @@ import type { Evaluators } from '../fold/evaluators.ts'
 import { chunkOf } from '../fold/run/run-creation.ts'
 import type { Nets } from './nets.ts'
 
-/** A run about to be settled, and how it was given out, if that is known. */
+/** A run that will be settled, as it was handed out, if that is known. */
 export interface Expected {
   readonly runId: string
   readonly instanceId: string | null
   readonly delivery: Delivery | undefined
 }
 
-/** What the arguments of a node are made of. */
+/** What the arguments of a node are computed from. */
 interface Ingredients {
   readonly slots: readonly string[]
   readonly results: readonly string[]
@@ -29,10 +29,10 @@ interface Ingredients {
 
 type Order = { readonly queue: string; readonly limitKey: string | null }
 
-/** What comes when a node has ended. */
+/** What is needed when a node has ended. */
 interface Prospect {
   readonly slots: ReadonlySet<string>
-  /** One of each queue and limit. */
+  /** Without duplicate queues and limits. */
   readonly orders: readonly Order[]
   readonly results: ReadonlySet<string>
 }
@@ -40,7 +40,7 @@ interface Prospect {
 export class Prefetch {
   readonly #nets: Nets
   readonly #evaluators: Evaluators
-  /** Both worked out once per node: many ends lead to the same joins. */
+  /** Both are computed once per node, because many ends lead to the same joins. */
   readonly #prospects = new WeakMap<Node, Prospect>()
   readonly #ingredients = new WeakMap<Node, Ingredients>()
 
@@ -95,7 +95,7 @@ export class Prefetch {
       if (work.kind === 'child' || (work.kind === 'run' && work.args === null))
         slots.add(SLOT.literals.key(chunkOf({ net }, key)))
       if (work.kind === 'run') orders.set(`${work.queue} ${work.limitKey}`, work)
-      // A join that many share does nothing itself: what it lets go comes at once.
+      // A join of many branches has no work itself, so its successors begin at once.
       if (work.kind === 'pass' && node.work.kind !== 'pass') {
         const beyond = this.#prospectOf(net, target)
         for (const slot of beyond.slots) slots.add(slot)
@@ -103,7 +103,7 @@ export class Prefetch {
       }
       const given = this.#ingredientsOf(net, target)
       for (const slot of given.slots) slots.add(slot)
-      // Which end completes a join only the join knows: what it is given is asked for then.
+      // Only the join's slot shows which end completes it: its arguments are requested then.
       if (node.work.kind !== 'pass' && join !== 'count') for (const name of given.results) results.add(name)
     }
     const prospect = { slots, results, orders: [...orders.values()] }
@@ -124,11 +124,11 @@ export class Prefetch {
   }
 }
 
-/** As src/net/firing/guards.ts reads names: a bare one is a node's result, else a key of the input. */
+/** As src/net/guards.ts reads names: a bare name is a node's result, otherwise a key of the input. */
 function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): Ingredients {
   const slots = new Set<string>()
   const results = new Set<string>()
-  // Which firing of a list is meant, its slot tells; the items are asked for then, if they are wanted at all.
+  // Its slot has the firing of a list that is meant; the items are requested then, if they are needed at all.
   const result = (node: string): void => {
     if (collects(net.byKey.get(node)?.work)) slots.add(SLOT.closedList.key(node))
     else results.add(node)
@@ -146,7 +146,7 @@ function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): I
 
 class Found {
   readonly instances = new Set<string>()
-  /** Instances one of whose undos ends: the next is the last of the list. */
+  /** Instances of which an undo ends: the next undo is the last one in the list. */
   readonly undone = new Set<string>()
   readonly #slots = new Map<string, Set<string>>()
   readonly #results = new Map<string, { readonly instanceId: string; readonly node: string }>()

@@ -14,7 +14,7 @@ interface Waiting {
   readonly since: number
   delayMs: number
   error: StoreLockedError
-  /** null: it is being tried. */
+  /** null: it is being tried at the moment. */
   timer: NodeJS.Timeout | null
 }
 
@@ -22,7 +22,7 @@ export class SetApart {
   readonly #logger: Logger
   readonly #again: (entries: readonly Entry[]) => void
   readonly #waiting = new Map<Entry, Waiting>()
-  /** How many of a run wait. */
+  /** How many entries of a run wait. */
   readonly #runs = new Map<string, number>()
   #closed = false
 
@@ -39,7 +39,7 @@ export class SetApart {
     for (const entry of entries) this.#put(entry, error)
   }
 
-  /** It was decided. */
+  /** Its outcome was decided. */
   done(entry: Entry): void {
     if (this.#waiting.size === 0 || !this.#waiting.delete(entry)) return
     const { runId } = entry.params
@@ -48,7 +48,7 @@ export class SetApart {
     else this.#runs.set(runId, left)
   }
 
-  /** Those that wait are told so; those being tried get their answer. */
+  /** Entries that wait are refused; those being tried get their answer. */
   close(): void {
     this.#closed = true
     for (const [entry, { timer, error }] of [...this.#waiting]) {

@@ -41,24 +41,24 @@ export interface Settling {
   readonly rootId: string | null
   readonly instanceId: string | null
   readonly bytes: number
-  /** Present on a worker's report: lets the batch load in one go what it will need, and answer a repeat. */
+  /** Present for a worker's report: the batch loads what it will need in one read, and can answer a repeated report. */
   readonly report: { readonly sessionId: string; readonly report: Report } | null
-  /** The run as it was given out, if that is known: serves the same foresight. */
+  /** The run as it was handed out, if that is known: for the same prefetch. */
   readonly hint?: Delivery
   /**
-   * While another transaction holds its rows, the caller waits for `patienceMs` (without end unless told), then gets a
+   * While another transaction holds its rows, the caller waits for `patienceMs` (left out: without limit), then gets a
    * StoreLockedError. 'keep': the caller gets 'waiting' at once, and it is settled when the rows are free. 'leave': the caller
    * gets a StoreLockedError at once, and it is not settled.
    */
   readonly ifLocked?: 'keep' | 'leave'
   readonly patienceMs?: number
-  /** Called when it begins to wait for them. */
+  /** Called when the wait for such rows begins. */
   readonly waits?: () => void
   /** Called when its outcome is decided or refused, before the caller gets the answer. */
   readonly decided?: () => void
-  /** Folds it; the value is what the caller gets. */
+  /** Folds it; its value is returned to the caller. */
   readonly fold: (change: WorkingSet) => Reply['status']
-  /** The same run, to be failed because its outcome cannot be stored. */
+  /** Fails the run instead, because its outcome cannot be stored. */
   readonly unstorable: (change: WorkingSet) => Reply['status']
 }
 
@@ -69,11 +69,14 @@ export interface Settled {
 
 export type Entry = Batch<Settling, Settled>
 
-/** How long a report from elsewhere waits for a row that another transaction holds; then its sender sends it again. */
+/**
+ * How long a report from another process waits for a row that another transaction holds; then its sender must send it
+ * again.
+ */
 export const LOCK_PATIENCE_MS = 10_000
 
 const MOST = 500
-/** A root skipped this often is put aside: another transaction holds it long, or it is gone. */
+/** A root that was skipped this often is set apart: another transaction holds it for long, or it no longer exists. */
 const SKIPS = 20
 
 export class Settler {
@@ -83,7 +86,7 @@ export class Settler {
   readonly #faults: Faults
   readonly #offers: (reports: readonly { readonly sessionId: string; readonly reportId: string }[]) => readonly Offer[]
   readonly #lanes: readonly Batcher<Settling, Settled>[]
-  /** What was put aside comes back here, not where others would be held up by it. */
+  /** The lane of entries that were set apart, where they do not delay others. */
   readonly #late: Batcher<Settling, Settled>
   readonly #setApart: SetApart
   readonly #skips = new WeakMap<Entry, number>()
@@ -117,7 +120,7 @@ export class Settler {
   }
 
   settle(settling: Settling): Promise<Settled> {
-    // Found by the sweeper while its report waits for the lock: the report came first.
+    // The sweeper found a run whose report waits for the lock: the report came first.
     if (settling.ifLocked === 'leave' && this.#setApart.has(settling.runId)) {
       return Promise.reject(new StoreLockedError([{ table: 'run', key: settling.runId, holder: null }]))
     }
@@ -130,7 +133,7 @@ export class Settler {
     await this.#late.idle()
   }
 
-  /** What waits for locked rows is given up. */
+  /** Gives up entries that wait for locked rows. */
   close(): void {
     this.#closed = true
     this.#setApart.close()
@@ -143,7 +146,7 @@ export class Settler {
       try {
         return await this.#attempt(lane, batch, unstorable)
       } catch (error) {
-        // A key was taken between load and write: the next look decides.
+        // A key was taken between load and write: the next attempt decides.
         if (error instanceof StoreConflictError && conflicts++ === 0) continue
         if (error instanceof StoreLockedError) return await this.#around(lane, batch, error, unstorable)
         if (!(error instanceof StoreUnavailableError)) return await this.#contain(lane, batch, error, unstorable)
@@ -158,7 +161,7 @@ export class Settler {
     }
   }
 
-  /** Settles what does not need the locked rows. Where it is not known who needs them, the batch is halved. */
+  /** Settles the entries that do not need the locked rows. If it is unknown which need them, the batch is halved. */
   async #around(lane: Lane, batch: readonly Entry[], error: StoreLockedError, unstorable: boolean): Promise<void> {
     const held = batch.filter((entry) => needs(entry, error.rows))
     if (held.length === 0 && batch.length > 1) {
@@ -171,7 +174,10 @@ export class Settler {
     if (free.length > 0) await this.#settle(lane, free, unstorable)
   }
 
-  /** Halves until the offender is alone. It fails as unstorable; if that throws too, it is refused and stays as it is. */
+  /**
+   * Halves until the failing entry is alone. Its run fails as unstorable; if that throws too, the entry is refused and
+   * the run is unchanged.
+   */
   async #contain(lane: Lane, batch: readonly Entry[], error: unknown, unstorable: boolean): Promise<void> {
     if (error instanceof StoreUnusableError) return reject(batch, error)
     if (batch.length > 1) {
@@ -223,7 +229,7 @@ export class Settler {
     if (value.skipped.length > 0) await this.#skipped(lane, value.skipped)
   }
 
-  /** Held for a moment, by a transaction of ours; or for long; or gone. */
+  /** A root that was skipped: held for a moment by this engine, or for long by another transaction, or deleted. */
   async #skipped(lane: Lane, skipped: readonly Entry[]): Promise<void> {
     const often: Entry[] = []
     const again: Entry[] = []
@@ -270,7 +276,7 @@ function needs({ params: { runId, rootId, instanceId } }: Entry, rows: readonly 
   )
 }
 
-/** The room it gives back is counted in a row that another transaction holds. */
+/** Whether the room that it gives back is counted in a row that another transaction holds. */
 function holdsLockedRoom({ loaded: { lockedLimits, runs } }: WorkingSet, runId: string): boolean {
   if (lockedLimits === undefined || lockedLimits.size === 0) return false
   const run = runs.get(runId)
@@ -310,7 +316,7 @@ function handedBefore(change: WorkingSet, from: Settling['report']): Delivery | 
   return run === undefined ? null : deliveryOf(run)
 }
 
-/** A chain's next step comes with the result of the one before, which is at hand here. */
+/** The result of the previous step, which is delivered with the next step of a chain. */
 function previousOf(change: WorkingSet, run: RunRow): string | null | undefined {
   if (run.instanceId === null || run.node === null || run.role !== 'work' || run.item >= 0) return undefined
   const { net } = memberOf(change, run.instanceId)

@@ -1,6 +1,6 @@
 /**
  * How many runs ended, by queue and minute: counted beside the work, after each commit, and added to the store about once
- * a second. A process that is killed leaves its last second untold; that is the price of costing the work nothing.
+ * a second. A killed process loses the counts of its last second; in return, counting does not slow the work down.
  */
 
 import type { Logger } from '../../kernel/logger.ts'
@@ -21,10 +21,10 @@ export class Totals {
   readonly #sums = {
     /** Created. */
     runs: 0,
-    /** Transactions that gave out runs, and how many. */
+    /** Transactions that handed out runs, and how many runs. */
     claims: 0,
     claimed_runs: 0,
-    /** Transactions that ended executions, and how many. */
+    /** Transactions that ended executions, and how many executions. */
     settles: 0,
     settled_runs: 0,
     succeeded: 0,
@@ -76,7 +76,7 @@ export class Totals {
   #of(change: WorkingSet, queue: string): Count {
     const minute = change.now - (change.now % MINUTE_MS)
     if (minute !== this.#minute) {
-      // Keys name the queue alone: a new minute begins with what is told already gone.
+      // Keys contain the queue only: in a new minute the counts of the last one have been written.
       if (this.#counts.size > 0) void this.flush()
       this.#minute = minute
     }
@@ -89,7 +89,7 @@ export class Totals {
     return count
   }
 
-  /** Adds what was counted to the store. */
+  /** Adds the counts to the store. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null

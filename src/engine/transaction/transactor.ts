@@ -1,6 +1,6 @@
 /**
- * Runs a piece of work as one transaction of the store: loads what it asks for, folds, hands off, writes, and after the
- * commit tells everybody concerned. Settle, intake, control and the sweeper all go through here.
+ * Runs a fold as one transaction of the store: loads what it requests, folds, hands off, writes, and reports the commit.
+ * Settle, intake, control and the sweeper all use it.
  */
 
 import { limitKeys } from '../../model/limits.ts'
@@ -18,19 +18,19 @@ export interface Act<T> {
   readonly roots: readonly string[]
   readonly wait: boolean
   readonly need: Need
-  /** Workers that could take what is born here. */
+  /** Workers that could take the new runs. */
   offers?(): readonly Offer[]
-  /** Folds into the change. May throw NeedMore, or collect several with pass.each. */
+  /** Folds into the working set. May throw NeedMore, or collect several with pass.each. */
   fold(change: WorkingSet, pass: Pass): T
 }
 
-/** One try at folding everything; thrown away if anything was missing. */
+/** One attempt to fold everything; discarded if anything was missing. */
 export class Pass {
   readonly needs: Need[] = []
-  /** Reports that this transaction leaves unanswered: what is handed out must not go to them. */
+  /** Reports that this transaction does not answer: a hand-off must not go to their replies. */
   readonly unanswered = new Set<string>()
 
-  /** Goes on with the next when one lacks something, so that a batch asks for all it lacks at once. */
+  /** Continues with the next one if something is missing, so that a batch requests everything it lacks at once. */
   each<T>(things: Iterable<T>, work: (thing: T) => void): void {
     for (const thing of things) {
       try {
@@ -53,7 +53,7 @@ export class Transactor {
   readonly #store: Store
   readonly #deps: FoldDeps
   readonly #afterCommit: (committed: Committed<unknown>) => void
-  /** Store clock minus our own, as of the last transaction. */
+  /** The store's clock minus the clock of this process, as of the last transaction. */
   clockOffsetMs = 0
 
   constructor(store: Store, deps: FoldDeps, afterCommit: (committed: Committed<unknown>) => void) {
@@ -66,7 +66,7 @@ export class Transactor {
     return Date.now() + this.clockOffsetMs
   }
 
-  /** `on`: another way to reach the store, the caller's own transaction. Nobody is told: only he knows when it commits. */
+  /** `on`: the caller's own transaction. Its commit is not reported: only the caller knows when it happens. */
   async run<T>(act: Act<T>, on?: Store['transact']): Promise<Committed<T>> {
     const offers = act.offers?.() ?? []
     let known!: Known
@@ -79,7 +79,7 @@ export class Transactor {
       wait: act.wait,
       need: withLooks(act.need, asking, renewing),
       decide: (loaded) => {
-        // A store that had to begin anew has forgotten what earlier rounds asked for.
+        // A store that restarts the transaction loads again what earlier rounds requested.
         if (loaded !== seen) known = new Known(act.need)
         seen = loaded
         const { queues, limits, lockedLimits, now } = loaded
@@ -115,14 +115,14 @@ export class Transactor {
   }
 }
 
-/** Offers are spent by handing off, and decide may be called again: each call works on its own. */
+/** A hand-off uses offers up, and decide may be called several times, so each call works on a copy. */
 function copyOf(offer: Offer, unanswered: ReadonlySet<string>): Offer {
   const { holder, filter, accepts, reports, room, streak, waiting, renew, looked } = offer
   const answered = reports.filter((id) => !unanswered.has(id))
   return { holder, filter, accepts, reports: answered, room, streak, waiting, renew, looked }
 }
 
-/** What waits in the queue, for offers that do not know it and for those that knew it a while ago. */
+/** Requests the most urgent waiting runs for offers that do not know them, or whose knowledge is old. */
 function withLooks(need: Need, asking: readonly Offer[], renewing: readonly Offer[]): Need {
   if (asking.length === 0 && renewing.length === 0) return need
   const urgency = asking.map((o) => o.filter)
@@ -130,7 +130,7 @@ function withLooks(need: Need, asking: readonly Offer[], renewing: readonly Offe
   return { ...need, ...(urgency.length === 0 ? {} : { urgency }), ...(nextUrgency.length === 0 ? {} : { nextUrgency }) }
 }
 
-/** What has been asked for, and may simply not exist. */
+/** What has been requested, and may not exist. */
 class Known {
   readonly queues: Set<string>
   readonly limits: Set<string>
@@ -144,7 +144,7 @@ class Known {
   }
 }
 
-/** Queue settings and limits that releases and hand-offs of this pass depend on and that were not asked for yet. */
+/** Queue settings and limits that the releases and hand-offs of this pass need and that were not requested yet. */
 function unknownRules(change: WorkingSet, offering: boolean, { queues, limits }: Known): Need | null {
   const more = { queues: [] as string[], limits: [] as string[] }
   const ask = (run: RunRow): void => {
@@ -165,7 +165,7 @@ function unknownRules(change: WorkingSet, offering: boolean, { queues, limits }:
 
 type Parts = { [K in keyof Need]: Need[K] }
 
-/** Adds needs up; a transaction that asks twice for the same loads it twice, which is harmless. */
+/** Combines needs. The same row may be requested twice, which is harmless. */
 export function merge(needs: readonly Need[]): Need {
   const merged: Record<string, unknown> = {}
   for (const need of needs) {
@@ -181,7 +181,7 @@ export function merge(needs: readonly Need[]): Need {
   return results === undefined ? rest : { ...rest, results: onceEach(results) }
 }
 
-/** Joins side by side wait for the same results. */
+/** Joins of the same branches need the same results. */
 function onceEach(results: NonNullable<Need['results']>): NonNullable<Need['results']> {
   return [...new Map(results.map((one) => [`${one.instanceId}/${one.node}`, one])).values()]
 }

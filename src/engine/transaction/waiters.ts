@@ -1,4 +1,7 @@
-/** Who waits for an end: told at once by our own commits, by wake-ups from other processes, and by a slow poll. */
+/**
+ * Callers that wait for an end, notified by the commits of this process, by wake-ups from other processes, and by a
+ * slow poll.
+ */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import type { RunStatus } from '../../model/rows.ts'
@@ -15,22 +18,24 @@ interface Waiter {
 
 const ENDED_RUN: ReadonlySet<RunStatus> = new Set(['succeeded', 'failed', 'cancelled'])
 
-/** Nobody brings these back: a run that failed may be redriven, an instance that stopped be resumed, by any process. */
+/** Ends that are permanent. A failed run may be redriven, and a stopped instance resumed, by any process. */
 const FOR_GOOD: ReadonlySet<End> = new Set(['completed', 'compensated', 'succeeded'])
 
-/** Remembered births and ends; older ones are looked up. */
+/** Remembered beginnings and ends; older ones are looked up. */
 const REMEMBERED = 20_000
-/** At most. */
+/** How long results are kept at most. */
 const RESULTS_KEPT_MS = 100
-/** Looked up per poll; wake-ups are the rule, this is the backstop. */
+/** Looked up per poll, which replaces lost wake-ups. */
 const LOOKS_PER_POLL = 200
 
 export class Waiters {
   readonly #store: Store
-  /** Began in this process and have not ended here: no need to ask the store. */
+  /** Work that began in this process and has not ended here: it need not be looked up. */
   readonly #created = new Set<string>()
   readonly #ended = new Map<string, End>()
-  /** Results recorded by the very transaction that ended an instance: whoever waited asks for them next. */
+  /**
+   * Results that were recorded by the transaction that ended an instance, because a waiting caller will read them next.
+   */
   readonly #results = new Map<string, ReadonlyMap<string, string | null>>()
   readonly #waiting = new Map<string, Set<Waiter>>()
   #checking = false
@@ -62,7 +67,7 @@ export class Waiters {
         },
         { once: true },
       )
-      // Begun elsewhere, it may have ended before we began to listen.
+      // If it began in another process, it may have ended before this call.
       if (!this.#created.has(id)) this.#check(id).catch(reject)
     })
   }
@@ -72,7 +77,7 @@ export class Waiters {
     this.#created.add(id)
   }
 
-  /** An end committed by this process: no need to look. */
+  /** Announces an end that this process committed. */
   announce(id: string, end: End, results?: ReadonlyMap<string, string | null>): void {
     if (results !== undefined && this.#waiting.has(id)) {
       this.#results.set(id, results)
@@ -88,25 +93,28 @@ export class Waiters {
     for (const waiter of all) waiter.resolve(end)
   }
 
-  /** All of them: whoever asks later reads them from the store. */
+  /** Forgets all of them; later they are read from the store. */
   #forgetResults(): void {
     this.#forgetting = null
     this.#results.clear()
   }
 
-  /** Results of these nodes, if all of them were recorded with the end a moment ago. */
+  /** Results of these nodes, if all of them were recorded with an end a moment ago. */
   recentResults(id: string, nodes: readonly string[]): ReadonlyMap<string, string | null> | null {
     const recent = this.#results.get(id)
     return recent !== undefined && nodes.every((node) => recent.has(node)) ? recent : null
   }
 
-  /** These may have ended in another process. Whoever asks later must not wait for news that has come already. */
+  /**
+   * Looks up work that may have ended in another process. It is no longer remembered as running, since no other wake-up
+   * will follow.
+   */
   async look(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#created.delete(id)
     for (const id of ids) if (this.#waiting.has(id)) await this.#check(id)
   }
 
-  /** Anything may have ended in another process. */
+  /** Looks up everything, because any of it may have ended in another process. */
   async lookAnew(): Promise<void> {
     this.#created.clear()
     await this.lookAll()
@@ -116,7 +124,7 @@ export class Waiters {
     if (this.#checking) return
     this.#checking = true
     try {
-      // The longest waiting come first; who was looked at goes to the end of the line.
+      // The longest waiting come first; an entry that was looked up moves to the end.
       const ids = [...this.#waiting.keys()].slice(0, LOOKS_PER_POLL)
       for (const id of ids) {
         await this.#check(id)
@@ -151,7 +159,7 @@ export class Waiters {
     }
   }
 
-  /** What is not there will never end. */
+  /** Refuses a wait for work that does not exist. */
   #refuse(id: string, why: string): void {
     const all = this.#waiting.get(id) ?? []
     this.#waiting.delete(id)

@@ -1,4 +1,7 @@
-/** What can be done with instances: to start and control them, to read their state and results, to follow one to its end. */
+/**
+ * What can be done with instances: to start and control them, to read their state and results, to follow one to its
+ * end.
+ */
 
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'

@@ -4,23 +4,23 @@
  *   open      no line looks for it: the lines that want it have as many offers as they have room for
  *   offered   a line's next claim looks for it
  *
- * After its claim the line gives its offers back with what it found. An offer is done when its run was taken, or when
- * a claim that saw everything under its filter did not get it: another claim with the same runtime would not get it
- * either. Otherwise the next line tries. So one run costs about one claim, however many fetches wait.
+ * After its claim the line returns its offers with the result. An offer is over when its run was taken, or when a claim that
+ * saw everything under its filter did not get it: another claim with the same runtime would not get it either. Otherwise the
+ * next line tries. So a run costs about one claim, however many fetches wait.
  */
 
 import type { Arrival } from '../transaction/consequences.ts'
 export interface Offer {
   readonly arrival: Arrival
-  /** Runtimes and lines that looked in vain. */
+  /** Runtimes and lines that looked and did not get it. */
   readonly tried: Set<unknown>
 }
 
-/** A line, as arrivals see it. */
+/** The interface of a line. */
 export interface Taker {
   readonly runtime: string | null
   wants(arrival: Arrival): boolean
-  /** Runs it could take beyond those offered already. */
+  /** How many more runs it could take than those offered already. */
   readonly room: number
   offer(offer: Offer): void
 }
@@ -32,7 +32,7 @@ export interface Looked {
   readonly sawAll: boolean
 }
 
-/** More than these are too many to match one by one. */
+/** More arrivals than this are not matched one by one. */
 const MOST_OPEN = 1_000
 
 export class Arrivals {
@@ -43,7 +43,7 @@ export class Arrivals {
     this.#takers = takers
   }
 
-  /** Answers with the queues of those that were too many: every line that takes from them has to look. */
+  /** Returns the queues of the arrivals that were too many: every line that takes from them must look. */
   add(arrivals: readonly Arrival[]): ReadonlySet<string> {
     const tooMany = new Set<string>()
     for (const arrival of arrivals) {
@@ -64,7 +64,7 @@ export class Arrivals {
     if (this.#open.size > 0) this.#offer()
   }
 
-  /** Nobody waits in this line any more. */
+  /** No fetch waits in this line any more. */
   returned(offers: readonly Offer[]): void {
     for (const offer of offers) this.#open.add(offer)
     if (this.#open.size > 0) this.#offer()

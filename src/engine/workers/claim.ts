@@ -1,7 +1,7 @@
 /**
- * Takes the best candidates that admission lets through. Sessions and workers with leases of their own both claim here.
- * What a full queue or key leaves over is made good from the others: the store is asked again, past those. A candidate
- * that a foreign client moved to another queue or type while it was being locked is left to those who ask for it there.
+ * Takes the best candidates that admission allows. Sessions and workers with leases of their own both claim here. If a queue or
+ * key is full, the store is asked for further candidates outside of it. A candidate that a foreign client moved to another
+ * queue or type while it was being locked is left for workers that take it there.
  */
 
 import { limitKeys } from '../../model/limits.ts'
@@ -15,7 +15,7 @@ type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>
 
 export interface Claimed {
   readonly taken: readonly RunRow[]
-  /** What is taken, or was looked at, is as much as payloads may be: more may be waiting. */
+  /** The limit of payload bytes was reached by taken or inspected runs: more may be waiting. */
   readonly cut: boolean
 }
 
@@ -23,7 +23,7 @@ export function claim(
   change: WorkingSet,
   filter: Filter,
   limit: number,
-  /** null: it cannot be leased; the next one is. */
+  /** null: it cannot be leased, so the next one is tried. */
   lease: (run: RunRow) => RunRow | null,
 ): Claimed {
   askRules(change)
@@ -70,14 +70,14 @@ function bytesOf(runs: readonly RunRow[]): number {
 }
 
 interface Found {
-  /** As last loaded. */
+  /** The candidates that were loaded last. */
   readonly last: readonly RunRow[]
   readonly all: readonly RunRow[]
 }
 
 const found = new WeakMap<Loaded, Found>()
 
-/** Those of earlier rounds come first: a queue that is full now had room for its first ones. */
+/** Candidates of earlier rounds come first: a queue that is full now had room for its first ones. */
 function candidatesOf(loaded: Loaded): readonly RunRow[] {
   const { candidates } = loaded
   const before = found.get(loaded)
@@ -88,7 +88,7 @@ function candidatesOf(loaded: Loaded): readonly RunRow[] {
   return all
 }
 
-/** Limits and pauses of what may be leased must be known before anything is. */
+/** Limits and pauses of the candidates must be known before any of them is leased. */
 function askRules(change: WorkingSet): void {
   const queues = new Set<string>()
   const limits = new Set<string>()

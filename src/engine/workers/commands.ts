@@ -1,4 +1,4 @@
-/** Commands for whoever publishes them: the store's, and word of new ones. */
+/** Commands for their publishers: those in the store, and notifications of new ones. */
 import type { Commands, EngineCommands } from '../../model/commands.ts'
 
 export class StoredCommands implements EngineCommands {
@@ -22,7 +22,7 @@ export class StoredCommands implements EngineCommands {
   }
 
   onStored(listener: () => void): () => void {
-    // Its own function, so that one listener given twice is two.
+    // A function of its own, so that a listener that is added twice is called twice.
     const entry = (): void => listener()
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)

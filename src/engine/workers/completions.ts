@@ -1,12 +1,12 @@
 /**
  * Completion of deferred work by the id of its run, from anywhere, through the same settle as the workers' reports.
- * What is refused changes nothing, but the history of a run that exists tells it, unless the same may be taken in a moment:
+ * A refused completion changes nothing, but is recorded in the history of the run, unless it is only too early:
  *
  *   not_found              there is no such run
- *   mismatch               it is of another instance than was remarks
- *   conflict, early        its worker still has it, or will have
- *   conflict, duplicate    it was completed before; services tell the same again whenever they are asked again
- *   conflict, late         it had been given up; a success may still have to be undone, so the instance hears of it
+ *   mismatch               it belongs to another instance than the one that was named
+ *   conflict, early        its worker still has it, or will have it
+ *   conflict, duplicate    it was completed before; services repeat their answer whenever the command is sent again
+ *   conflict, late         it had been given up; a success may still have to be undone, so the instance records it
  *
  * The undo at which a rollback stopped is not late: its success is recorded, and the rollback continues.
  */
@@ -30,7 +30,7 @@ import { Batcher } from '../transaction/batcher.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
 import { LOCK_PATIENCE_MS, type Settler } from '../transaction/settle.ts'
 
-/** Runs deferred here whose root and place are remembered: a completion then needs no look-up. */
+/** How many deferred runs are remembered with their root and place: their completion then needs no look-up. */
 const REMEMBERED = 20_000
 const LOOKED_UP_AT_ONCE = 500
 
@@ -81,7 +81,8 @@ export class Completions {
     if (delivery === null) throw missing('run', runId)
     const reportId = this.#deps.newId()
     const given: Given = { outcome, remarks: this.#remarks(completion, delivery), reportId }
-    // undefined: its root is gone, so nobody folded it. Errors are dear: none is made for what goes well.
+    // undefined: its root no longer exists, so it was not folded. The error is created only then, because errors are
+    // expensive.
     let refusal: PetrelError | null | undefined
     const { rootId, instanceId } = delivery
     await this.#deps.settler.settle({
@@ -146,7 +147,7 @@ function completed(change: WorkingSet, completion: Completion, given: Given, cha
     else failExecution(change, run, outcome.error, false, story, chance)
     return null
   }
-  // Its commit was uncertain and is given again.
+  // Its commit was uncertain, and the same completion was sent again.
   if (run.reportId === reportId) return null
   const late = { startedAt: null, reportId, ...remarks }
   if (outcome.error === null && undoneLate(change, run, outcome.text, late)) return null
@@ -159,7 +160,7 @@ function completed(change: WorkingSet, completion: Completion, given: Given, cha
 
 function reasonOf(run: RunRow): CompletionRefusal {
   if (run.status === 'pending' || run.status === 'leased') return 'early'
-  // A late success was given once: from then on there is a result.
+  // After a late success there is a result, so a second one is a duplicate.
   const givenUp = run.unknown || (run.status === 'cancelled' && run.result === null)
   return givenUp ? 'late' : 'duplicate'
 }

@@ -1,11 +1,11 @@
 /**
- * Fetches that want the same, first come first served: one claim serves as many of them as it can.
+ * A line of fetches with the same filter, first come first served: one claim serves as many of them as it can.
  *
- * A line is idle, or claiming. A fetch, an offer or a wake-up makes an idle line claim, and a claiming one claim again
- * afterwards. After a claim the fetches that got something leave, and those that got nothing leave if they do not wait;
- * the others stay until the next claim, their time is over, or they go away. A fetch that went away during a claim
- * gives back what the claim got for it. A claim ends early with as many payloads as one answer may hold; fetches it did not
- * come to are served by the next.
+ * A line is idle or claiming. A fetch, an offer or a wake-up makes an idle line claim, and makes a claiming line claim again
+ * afterwards. After a claim the fetches that got runs leave, and those without runs leave if they do not wait; the others stay
+ * until the next claim, until their time is over, or until the client disconnects. The runs of a client that disconnected
+ * during the claim are given back. A claim ends early when it has as many payload bytes as one answer may contain; the
+ * remaining fetches are served by the next claim.
  */
 
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
@@ -23,19 +23,19 @@ import type { Looked, Offer } from './arrivals.ts'
 import { claim } from './claim.ts'
 import { accepting } from './filter.ts'
 
-/** Runs given out by one claim. */
+/** How many runs one claim hands out. */
 const MOST = 500
 
 export interface FetchDeps {
   readonly transactor: Transactor
-  /** Given out, before the fetch is answered. */
+  /** Called with the leased runs before the fetch is answered. */
   readonly taken: (runs: readonly RunRow[]) => Promise<void>
   readonly giveBack: (runs: readonly RunRow[]) => Promise<void>
   /** Ends leases that have run out; true: there were some. */
   readonly expire: () => Promise<boolean>
-  /** One that cannot be given out fails; false: not even that, so it is still there. */
+  /** Fails a run that cannot be handed out; false: that failed too, so the run is still pending. */
   readonly undeliverable: (run: RunRow, error: unknown) => Promise<boolean>
-  /** A rate limit refused: look again then. */
+  /** A rate limit refused work: to be looked for again at that time. */
   readonly dueAt: (at: number) => void
 }
 
@@ -44,14 +44,14 @@ export interface Asking {
   readonly leave: (runs: readonly RunRow[]) => void
   readonly fail: (error: unknown) => void
   gone: boolean
-  /** A claim has looked for it and found nothing. */
+  /** A claim has looked for it without success. */
   looked: boolean
 }
 
 export interface LineEvents {
   /** After each claim. */
   readonly looked: (looked: Looked) => void
-  /** No fetch stands in it any more; the offers that it has not looked for. */
+  /** Called when no fetch is left, with the offers that it has not looked for. */
   readonly empty: (offers: readonly Offer[]) => void
 }
 
@@ -61,13 +61,13 @@ interface Given {
   readonly runs: ReadonlyMap<Asking, readonly RunRow[]>
   /** A limit or a pause refused runs that it wants. */
   readonly refused: boolean
-  /** What could not be given out no longer stands before the others. */
+  /** Runs that could not be handed out no longer precede the others. */
   readonly removed: boolean
-  /** It ended early: fetches that got nothing have not been looked for. */
+  /** It ended early: it did not look for runs for the fetches that got none. */
   readonly cut: boolean
 }
 
-/** Of one claim. */
+/** The result of one claim. */
 interface Leased {
   readonly runs: ReadonlyMap<Asking, readonly RunRow[]>
   readonly cut: boolean
@@ -78,19 +78,19 @@ export class Line {
   readonly #filter: Filter
   readonly #events: LineEvents
   readonly #accepts: ReturnType<typeof accepting>
-  /** Stand in line; those of the claim under way are still among them. */
+  /** The waiting fetches, including those of the current claim. */
   #asking: Asking[] = []
-  /** Joined since the last claim began, so no claim has looked for them. */
+  /** Fetches that joined since the last claim began, so no claim has looked for runs for them. */
   readonly #fresh = new Set<Asking>()
   /** Offered since the last claim began. */
   #offers: Offer[] = []
   #offersUnderWay = 0
   #claiming: Promise<void> | null = null
   #again = false
-  /** Its last claim met runs that a limit or a pause refused: room there concerns it. */
+  /** Its last claim found runs that a limit or a pause refused, so it must look again when there is room. */
   #refused = false
   fedAt: number
-  /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
+  /** Queues it got work from, if it takes from all: their settings are loaded with the next claim's first read. */
   readonly #queuesSeen = new Set<string>()
 
   constructor(deps: FetchDeps, filter: Filter, fedAt: number, events: LineEvents) {
@@ -157,7 +157,7 @@ export class Line {
   }
 
   async #serve(): Promise<void> {
-    // Fetches that come in the same turn share the claim.
+    // Fetches that arrive in the same turn share the claim.
     await Promise.resolve()
     do {
       const served = this.#next(this.#again ? this.#asking : this.#fresh)
@@ -168,7 +168,7 @@ export class Line {
     this.#forgetIfEmpty()
   }
 
-  /** The first of these, as many as one claim serves. */
+  /** The first of these fetches, as many as one claim serves. */
   #next(line: Iterable<Asking>): readonly Asking[] {
     const served: Asking[] = []
     let room = MOST
@@ -200,9 +200,9 @@ export class Line {
       }
       const early = cut && takenIds.size > 0
       sawAll = given.size > 0 && !full && !removed && !early
-      // Perhaps there is more, and a fetch has not got its share.
+      // There may be more runs, and a fetch has fewer than it asked for.
       if ((full || early) && this.#asking.length > 0) this.#again = true
-      // Then there is nothing for those behind them either.
+      // Then there is nothing for later fetches either.
       if (!early) await this.#leaveEmpty(sawAll ? standing : served, removed)
     } catch (error) {
       this.#asking = this.#asking.filter((asking) => !served.includes(asking))
@@ -212,7 +212,7 @@ export class Line {
     this.#events.looked({ offers, takenIds, sawAll })
   }
 
-  /** Leases that have run out, and what stood behind a run that could not be given out, get one more look. */
+  /** Looks again after leases that have run out were ended, or after a run that could not be handed out failed. */
   async #leaveEmpty(looked: readonly Asking[], removed: boolean): Promise<void> {
     const empty = looked.filter((asking) => !asking.gone)
     const came = empty.filter((asking) => !asking.looked)
@@ -262,7 +262,10 @@ export class Line {
     return { ...value, refused: change.admission.refused, removed }
   }
 
-  /** In turn: the first is served in full before the second gets anything. A worker told to stop gets nothing. */
+  /**
+   * In order: the first fetch is served in full before the second gets anything. A worker that was directed to stop
+   * gets nothing.
+   */
   #lease(change: WorkingSet, served: readonly Asking[], failed: Map<RunRow, unknown>): Leased {
     failed.clear()
     const given = new Map<Asking, RunRow[]>()
@@ -294,7 +297,7 @@ export class Line {
   }
 }
 
-/** One event tells lease and start. It has no number of its instance's: a claim locks no instance. */
+/** One event records lease and start. It has no sequence number of its instance, because a claim locks no instance. */
 function recordStart(change: WorkingSet, run: RunRow): void {
   const worker = unscopedName(run.leasedBy)
   const data = {

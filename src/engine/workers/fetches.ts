@@ -1,9 +1,9 @@
 /**
  * Fetches of workers with leases of their own, and those that wait for work.
  *
- * Fetches that want the same stand in one line (fetch-line.ts). A line looks when a fetch joins it, when something
- * arrived that it wants (arrivals.ts), and after a wake-up that does not say what arrived (look-pace.ts). A line that
- * nobody stands in is forgotten.
+ * Fetches with the same filter form one line (fetch-line.ts). A line looks when a fetch joins it, when a run has arrived that
+ * matches its filter (arrivals.ts), and after a wake-up that does not name what arrived (look-pace.ts). An empty line is
+ * removed.
  */
 
 import type { LeaseFetch } from '../../model/leases.ts'
@@ -13,7 +13,7 @@ import { Arrivals } from './arrivals.ts'
 import { type Asking, type FetchDeps, Line } from './fetch-line.ts'
 import { LookPace } from './look-pace.ts'
 
-/** Lines whose last success is remembered after they are empty. */
+/** For how many empty lines the time of the last success is remembered. */
 const REMEMBERED = 10_000
 
 export class Fetches {
@@ -77,7 +77,7 @@ export class Fetches {
     return line
   }
 
-  /** These became claimable. */
+  /** These runs became claimable. */
   arrived(arrivals: readonly Arrival[]): void {
     if (this.#lines.size === 0 || this.#closed) return
     const tooMany = this.#arrivals.add(arrivals)
@@ -89,7 +89,7 @@ export class Fetches {
     for (const line of this.#lines.values()) if (line.takesFrom(queues)) this.#pace.add(line)
   }
 
-  /** Every waiting fetch leaves with nothing. */
+  /** Every waiting fetch is answered with nothing. */
   close(): void {
     this.#closed = true
     this.#pace.close()

@@ -1,11 +1,11 @@
-/** Which runs a worker asks for. The stores' claim decides by the same rule. */
+/** Which runs a worker requests. The claims of the stores apply the same rule. */
 
 import { readTypeFilter, typeMatcher } from '../../kernel/type-filters.ts'
 import { checkRuntime } from '../../model/registry.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { ClaimFilter } from '../../model/transaction.ts'
 
-/** Refuses a filter that cannot be meant, before anything is asked of the store. */
+/** Refuses an invalid filter before the store is asked. */
 export function checkFilter({ types, runtime }: Pick<ClaimFilter, 'types' | 'runtime'>): void {
   for (const [i, text] of types?.entries() ?? []) readTypeFilter(text, `types[${i}]`)
   if (runtime !== null) checkRuntime(runtime, 'runtime')

@@ -1,7 +1,7 @@
 /**
- * What a session holds according to the store, compared with what its worker holds. They differ when another process, or a
- * foreign client, ended a run that is held here; when a lease was committed whose answer never came; and when the store
- * lost an outcome that it had acknowledged (a failover to a server that lags behind).
+ * Compares the runs that a session holds according to the store with those that its worker holds. They differ when another
+ * process, or a foreign client, ended a run that is held here; when a lease was committed but its answer was lost; and when
+ * the store lost an outcome that it had acknowledged (a failover to a server that lags behind).
  */
 import type { RunRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
@@ -14,9 +14,9 @@ import { Findings, idOf } from '../transaction/findings.ts'
 import type { Settler } from '../transaction/settle.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
-/** A leased run its worker does not know of for this long was lost on the way. */
+/** A leased run that its worker has not received for this long was lost on the way. */
 const STRAY_AFTER_MS = 5000
-/** Commits of others come in hundreds a second; a look after each would be too much. */
+/** Other processes may commit hundreds of times a second, so not every commit causes a comparison. */
 const LOOK_EVERY_MS = 200
 
 export interface HeldRunDeps {
@@ -33,12 +33,12 @@ export class HeldRuns {
   readonly #sessionId: () => string
   /** Runs whose report is on its way to the store. */
   readonly reporting = new Set<string>()
-  /** true: what is leased may not have reached the worker yet. */
+  /** true: leased runs may not have reached the worker yet. */
   claiming = false
   #due: NodeJS.Timeout | null = null
   #lookedAt = Number.NEGATIVE_INFINITY
   #closed = false
-  /** Started runs that the last look found leased to a worker that does not hold them, and their epochs. */
+  /** Started runs, with their epochs, that the last comparison found leased to a worker that does not hold them. */
   #suspects: ReadonlyMap<string, number> = new Map()
 
   constructor(deps: HeldRunDeps, inbox: SessionInbox, sessionId: () => string) {
@@ -59,18 +59,19 @@ export class HeldRuns {
     if (claiming || this.claiming) return
     const longAgo = this.#deps.transactor.nowMs - STRAY_AFTER_MS
     const unknown = rows.filter((run) => !held.has(run.id) && !this.reporting.has(run.id))
-    // Its outcome may have been recorded since the rows were read. If the next look still finds it, it was not.
+    // The outcome may have been recorded since the rows were read. If the next comparison still finds the run, it was
+    // not.
     const started = unknown.filter((run) => run.startedAt !== null)
     const lasting = started.filter((run) => this.#suspects.get(run.id) === run.epoch)
     this.#suspects = new Map(started.map((run) => [run.id, run.epoch]))
     const strays = unknown.filter((run) => run.startedAt === null && (run.leasedAt ?? 0) < longAgo)
-    // One that cannot be given back must not make the beat fail, and with it all that the session holds.
+    // A run that cannot be given back must not make the heartbeat fail, and with it all other runs of the session.
     const findings = new Findings(this.#deps.faults, () => false)
     await findings.together('stray_lease', [...strays, ...lasting], idOf, (run) => this.#giveBack(run))
     if (started.length > lasting.length) this.#lookSoon()
   }
 
-  /** Somebody has committed something: nobody knows what, so it may concern what is held here. Writes nothing. */
+  /** An unknown commit may have ended runs that are held here. Writes nothing. */
   compareSoon(): void {
     if (this.#inbox.holding().length > 0) this.#lookSoon()
   }
@@ -80,7 +81,7 @@ export class HeldRuns {
     const look = (): void => {
       this.#due = null
       this.#lookedAt = performance.now()
-      // A look that fails is made good by the next beat.
+      // After a failure, the next heartbeat compares again.
       this.compare().catch(() => undefined)
     }
     this.#due = setTimeout(look, Math.max(0, this.#lookedAt + LOOK_EVERY_MS - performance.now())).unref()
@@ -91,14 +92,14 @@ export class HeldRuns {
     if (this.#due !== null) clearTimeout(this.#due)
   }
 
-  /** Ended elsewhere: the worker must stop. */
+  /** Stops work on runs that were ended elsewhere. */
   async #stop(runIds: readonly string[]): Promise<void> {
     const rows = await this.#deps.store.read.runs({ ids: runIds })
     const cancelled = new Set(rows.filter((run) => run.status === 'cancelled').map((run) => run.id))
     this.#inbox.stop(runIds.map((runId) => ({ runId, reason: cancelled.has(runId) ? 'cancel' : 'lost' })))
   }
 
-  /** Leased, but nobody works on it. */
+  /** Gives back a run that is leased but that no worker executes. */
   async #giveBack({ id: runId, rootId, instanceId, epoch }: RunRow): Promise<void> {
     const sessionId = this.#sessionId()
     const fold = (change: WorkingSet): 'recorded' => {

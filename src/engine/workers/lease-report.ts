@@ -1,4 +1,7 @@
-/** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
+/**
+ * The report of a worker with a lease of its own: checked against the row under its lock, and applied completely or not
+ * at all.
+ */
 
 import { type ErrorDetails, missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
@@ -20,19 +23,19 @@ export interface CheckedReport {
   readonly remarks: CheckedRemarks
   /** JSON text. */
   readonly result: string | null
-  /** Names this report, should its commit be uncertain. */
+  /** Identifies this report if its commit is uncertain. */
   readonly reportId: string
-  /** It had come by then, but its row was locked: a lease that ran out since does not count. */
+  /** When the report arrived, if its row was locked then: a lease that ran out later does not count. */
   readonly inTimeAt: number | null
 }
 
-/** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
+/** Checks the fence and folds. A refused report changes nothing, except that a lease that has run out is ended. */
 export function settleLease(change: WorkingSet, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
   const { report, remarks, result, reportId, inTimeAt } = checked
   const { runId, outcome } = report
   const before = findRun(change, runId)
   if (before === undefined) return missing('run', runId)
-  // Its commit was uncertain and is execution again.
+  // Its commit was uncertain, and the same report was sent again.
   if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
   if (before.leaseMs !== null && !cameInTime(before, inTimeAt)) {
     leaseExpired(change, runId, chance)
@@ -84,7 +87,7 @@ function refusalOf(run: RunRow, { holder, attempt, epoch = null }: LeaseReport, 
   return null
 }
 
-/** Two workers have held the run, and the report does not say from which of them it is. */
+/** Whether two workers have held the run and the report does not name its worker. */
 export function ambiguous(run: RunRow): PetrelError {
   const what = 'was given out again after a lease that ended without a report: name worker_id or attempt in the report'
   return conflict(run, run.runAt, what)
@@ -100,7 +103,7 @@ function wordOf(run: RunRow, now: number): string {
   return run.status === 'pending' ? waitOf(run, now) : run.status
 }
 
-/** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
+/** A success of the execution that was given up: if the work can be undone, the undo must know of it. */
 function noteIfUndoable(
   change: WorkingSet,
   run: RunRow,

@@ -1,7 +1,7 @@
 /**
- * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A lease
- * ends by its holder's report, or at its time, or with a holder that had sent heartbeats and fell silent. At that moment
- * it is over for everybody: a report that comes later changes nothing, even if nobody had looked yet.
+ * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A lease ends by
+ * its holder's report, at its time, or when a holder that had sent heartbeats stops sending them. From that moment it is over:
+ * a later report changes nothing, even if no sweep has found the end yet.
  */
 
 import { missing, PetrelError } from '../../kernel/errors.ts'
@@ -37,13 +37,13 @@ import { checkFilter } from './filter.ts'
 import { ambiguous, type CheckedReport, settleLease } from './lease-report.ts'
 import type { References } from './references.ts'
 
-/** Runs given out here whose root and place are remembered: a report then needs no look-up. */
+/** How many handed-out runs are remembered with their root and place: their report then needs no look-up. */
 const REMEMBERED = 20_000
-/** Leases ended on the way of one fetch; the sweeper does the rest. */
+/** How many leases one fetch ends that have run out; the sweeper ends the rest. */
 const EXPIRED_AT_ONCE = 100
-/** Runs whose arguments are put together at the same time. */
+/** For how many runs references are resolved at the same time. */
 const DEREFERENCED_AT_ONCE = 8
-/** As the sweeper records it. */
+/** The same code as in the sweeper. */
 const EXPIRED = 'sweep_expired_lease'
 
 const UNDELIVERABLE: Failure = {
@@ -64,7 +64,7 @@ export interface LeaseDeps {
   readonly references: References
   readonly noteStarts: (runs: readonly RunRow[]) => Promise<void>
   readonly dueAt: (at: number) => void
-  /** Notes that a worker asked for work; the fetch goes on as it is. */
+  /** Observes a fetch, which it returns unchanged. */
   readonly polled: <T>(worker: string, fetch: Promise<T>) => Promise<T>
 }
 
@@ -76,7 +76,7 @@ export class StoredLeases implements Leases {
   readonly #findings: Findings
   readonly #known = new Map<string, Delivery>()
   #expiring: Promise<unknown> = Promise.resolve()
-  /** Begins when the one under way has ended. */
+  /** Begins when the current one has ended. */
   #expiringNext: Promise<boolean> | null = null
 
   constructor(deps: LeaseDeps) {
@@ -96,7 +96,7 @@ export class StoredLeases implements Leases {
     checkFilter(params)
     const runs = await this.#deps.polled(params.holder, this.#fetches.fetch(params))
     if (!runs.some(mayReferAside)) return runs
-    // Whole they may be much longer than when they were claimed.
+    // With their arguments they may be much longer than when they were claimed.
     const whole: RunRow[] = []
     let bytes = 0
     for (let at = 0; at < runs.length; at += DEREFERENCED_AT_ONCE) {
@@ -114,7 +114,10 @@ export class StoredLeases implements Leases {
     return whole
   }
 
-  /** With all of its arguments, as a handler is given them; null: they cannot be given, and the run has failed. */
+  /**
+   * The run with all of its arguments, as its handler receives them; null: they are not available, and the run has
+   * failed.
+   */
   async #dereferenced(run: RunRow): Promise<RunRow | null> {
     if (run.instanceId === null || !mayReferAside(run)) return run
     try {
@@ -135,7 +138,7 @@ export class StoredLeases implements Leases {
     await this.settle(refused.map(({ run }) => ({ ...heldAs(run), outcome })))
   }
 
-  /** Cannot even be leased: it fails, so that it does not stand before the others in its queue. */
+  /** Fails a run that cannot even be leased, so that it does not block the others in its queue. */
   async #undeliverable({ id: runId, rootId, instanceId }: RunRow, error: unknown): Promise<boolean> {
     this.#deps.faults.note('undeliverable', runId, error)
     return this.#findings.contained('undeliverable', runId, () =>
@@ -145,7 +148,7 @@ export class StoredLeases implements Leases {
     )
   }
 
-  /** Each on its own: one that throws is answered as refused, and the others as what they are. */
+  /** Settles each on its own: a report that throws is answered as refused, without effect on the others. */
   async settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]> {
     const unknown = reports.map((report) => report.runId).filter((id) => !this.#known.has(id))
     const rows = unknown.length === 0 ? [] : await this.#deps.store.read.runs({ ids: unknown })
@@ -162,8 +165,8 @@ export class StoredLeases implements Leases {
   }
 
   /**
-   * A report that does not say which lease it is about is about the one it was looked up for. A first lease, given out
-   * by this process, needs no look.
+   * A report that does not name its lease is about the current one, which is looked up. A first lease that this process handed
+   * out needs no look-up.
    */
   async #settleOne(report: LeaseReport, delivery: Delivery | undefined): Promise<LeaseSettled | PetrelError> {
     if (delivery === undefined || !isAnonymous(report, delivery)) return this.#settle(report, delivery)
@@ -185,7 +188,8 @@ export class StoredLeases implements Leases {
     if (!lost.has(run.id)) return run.leasedBy
     if (speaker === null || speaker.name === null || speaker.name !== run.leasedBy) return ambiguous(run)
     const own = unscopedName(run.leasedBy)
-    // Whoever asked another process, or this one before it was started again, may be at the address of the holder.
+    // A client that fetched from another process, or from this one before it was restarted, may have the name of the
+    // holder.
     const losers = losersOf(await read.runHistory(run.id))
     return losers.every((name) => name === own || speaker.knows(name)) ? run.leasedBy : ambiguous(run)
   }
@@ -197,7 +201,7 @@ export class StoredLeases implements Leases {
   async renew(run: RunRow): Promise<void> {
     if (run.leasedBy === null || run.leaseMs === null) return
     const { sweep } = this.#deps.store
-    // Alive before its lease is renewed: a sweep in between must not find it dead.
+    // The heartbeat comes before the renewal of the lease, so that a sweep in between does not find the worker dead.
     await sweep.keepAlive({ workerId: run.leasedBy })
     await sweep.extendLeases({ holder: run.leasedBy, runIds: [run.id], leaseMs: null, epochs: [run.epoch] })
   }
@@ -208,7 +212,7 @@ export class StoredLeases implements Leases {
     const { holder, host, pid, runtime, queues, types, concurrency, state, tenant, ttlMs } = p
     const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant }
     const at = { startedAt: 0, heartbeatAt: 0, expiresAt: 0 }
-    // Alive before its leases are renewed: a sweep in between must not find it dead.
+    // The heartbeat comes before the renewal of the leases, so that a sweep in between does not find the worker dead.
     const stands = await sweep.beatLease({ worker: { id: holder, holds: 'lease', ...about, ...at }, ttlMs })
     const extended = p.runIds.length === 0 ? [] : await this.extend(p)
     return { state: stands, extended }
@@ -233,7 +237,7 @@ export class StoredLeases implements Leases {
   async #taken(runs: readonly RunRow[]): Promise<void> {
     if (this.#known.size + runs.length > REMEMBERED) this.#known.clear()
     for (const run of runs) this.#known.set(run.id, deliveryOf(run))
-    // Best effort: the report tells the instance too.
+    // Best effort: the report records the start as well.
     await this.#deps.noteStarts(runs).catch((error: unknown) => {
       this.#deps.logger.warn({}, `noting starts: ${(error as Error).message}`)
     })
@@ -245,7 +249,7 @@ export class StoredLeases implements Leases {
     )
   }
 
-  /** One look at a time; each serves every fetch that asked before it began. */
+  /** One search at a time; each serves every fetch that asked before it began. */
   #expire(): Promise<boolean> {
     this.#expiringNext ??= this.#expiring.then(() => {
       this.#expiringNext = null
@@ -256,7 +260,7 @@ export class StoredLeases implements Leases {
     return this.#expiringNext
   }
 
-  /** true: some were. One that fails is the sweeper's to try again. */
+  /** true: some leases were ended. The sweeper tries again if one cannot be ended. */
   async #expireDue(): Promise<boolean> {
     const { store, chance, faults } = this.#deps
     const found = await store.sweep.expiredLeases({ limit: EXPIRED_AT_ONCE })
@@ -316,7 +320,7 @@ export class StoredLeases implements Leases {
     return answer ?? missing('run', runId)
   }
 
-  /** Checked before anything is touched: what cannot be stored changes nothing. */
+  /** Checks a report before anything is changed: one that cannot be stored changes nothing. */
   #checked(report: LeaseReport, { instanceId }: Delivery): Omit<CheckedReport, 'reportId' | 'inTimeAt'> | PetrelError {
     const { runId, outcome } = report
     const error = 'error' in outcome ? outcome.error : undefined
@@ -347,19 +351,22 @@ function locked({ code, message }: StoreLockedError): PetrelError {
   return new PetrelError('unavailable', message, { reason: code })
 }
 
-/** It says neither who reports nor, as far as numbers of attempts are not given twice, of which execution. */
+/** Whether it names neither its worker nor, unless attempt numbers repeat, its execution. */
 function isAnonymous({ holder, attempt, epoch = null }: LeaseReport, delivery: Delivery): boolean {
   if (holder !== null || epoch !== null) return false
   return attempt === null || attempt <= delivery.epoch
 }
 
-/** Of a run that no worker holds: its last execution, if the attempt is that one. No execution has the epoch -1. */
+/**
+ * The epoch of the last execution of a run that no worker holds, if the attempt matches. -1, which no execution has: it
+ * does not.
+ */
 function epochMeant(run: RunRow, { attempt }: LeaseReport): number {
   if (run.status === 'leased') return run.epoch
   return (attempt !== null && attempt === run.attempt ? lastExecution(run) : null) ?? -1
 }
 
-/** `field`: which part of the report it is about. */
+/** `field`: the part of the report that is wrong. */
 function refused({ code }: Failure, field: string, message: string): PetrelError {
   return new PetrelError(code as 'unstorable', message, { field })
 }

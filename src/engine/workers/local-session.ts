@@ -64,21 +64,21 @@ export class LocalSession implements Session {
   readonly inbox: SessionInbox
   readonly heldRuns: HeldRuns
   readonly filter: ClaimFilter
-  /** Settles in a row that handed something over; a claim begins anew. */
+  /** Settles in a row that handed off a run; a claim resets it. */
   streak = 0
   readonly #deps: SessionDeps
   readonly #options: SessionOptions
   readonly #accepts: Offer['accepts']
   readonly #startedAt = Date.now()
   readonly #renamed: (before: string, now: string | null) => void
-  /** Ids under which it was declared dead: what was leased under them may still be reported. */
+  /** Ids under which it was declared dead: runs leased under them may still be reported. */
   readonly #formerIds = new Set<string>()
   #beatenAt = 0
   #state: WorkerRow['state'] = 'running'
   #timer: NodeJS.Timeout | null = null
   #closed = false
   readonly #outlook = new QueueOutlook()
-  /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
+  /** Queues it got work from, if it takes from all: their settings are loaded with the next claim's first read. */
   readonly #queuesSeen = new Set<string>()
 
   constructor(
@@ -134,14 +134,14 @@ export class LocalSession implements Session {
       this.#beatenAt = performance.now()
       if (state === 'quiet' || state === 'terminate') this.#state = state
     } catch (error) {
-      // Nobody can declare it dead while its row is locked.
+      // It cannot be declared dead while its row is locked.
       if (error instanceof StoreLockedError) this.#beatenAt = performance.now()
       this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
     }
     if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
   }
 
-  /** Paused for too long: others have taken what it held. It goes on under a new name. */
+  /** After too long a pause, other workers have taken its runs. It continues under a new id. */
   async #beginAnew(): Promise<void> {
     const before = this.id
     this.#formerIds.add(before)
@@ -157,7 +157,7 @@ export class LocalSession implements Session {
     return sessionId === this.id || this.#formerIds.has(sessionId)
   }
 
-  /** true: it may have been declared dead without knowing. */
+  /** true: it may have been declared dead without having noticed. */
   #silent(): boolean {
     return performance.now() - this.#beatenAt > this.#deps.ttlMs
   }

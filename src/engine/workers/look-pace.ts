@@ -1,10 +1,10 @@
 /**
- * Lines that have to look although none knows what arrived: after a wake-up without particulars, or from time to time.
- * They look one after another, a few at a time and a bounded number per second, those that got work most recently
- * first: fetches that find nothing delay no fetch that does, and cost the store the same however many they are.
+ * The pace of lines that must look without knowing what arrived: after a wake-up without particulars, or from time to time.
+ * They look a few at a time, and a bounded number per second, those that got work most recently first: fetches that find
+ * nothing do not delay those that do, and cost the store the same however many there are.
  */
 
-/** Lines that look at once without any pause between them. */
+/** How many lines look without a pause between them. */
 const BURST = 64
 const PER_SECOND = 50
 const AT_A_TIME = 4
@@ -12,7 +12,7 @@ const AT_A_TIME = 4
 export interface Looking {
   /** When it last got work; 0: never. */
   readonly fedAt: number
-  /** Resolves after the claim that begins now, or after the one under way. */
+  /** Resolves after the claim that begins now, or after the current one. */
   look(): Promise<void>
 }
 

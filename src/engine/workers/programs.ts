@@ -1,4 +1,4 @@
-/** What nodes say their runs are to do: part of the net, so that a payload need not carry what never changes. */
+/** Programs of runs: part of the net, so that payloads need not repeat what never changes. */
 
 import { inputPlace } from '../../model/retried-runs.ts'
 import type { CompiledNet } from '../../net/compile.ts'
@@ -18,7 +18,7 @@ export class Programs {
     this.#nets = nets
   }
 
-  /** null: a bare run, or its node says nothing. The same object for every run of the node: not to be changed. */
+  /** null: a bare run, or its node has no program. All runs of a node share the object, which must not be changed. */
   async of(run: Place): Promise<Json | null> {
     const { instanceId, node, role } = inputPlace(run)
     if (instanceId === null || node === null) return null
@@ -27,12 +27,12 @@ export class Programs {
     return programOf(role === 'undo' ? (found.undo?.work ?? null) : found.work)
   }
 
-  /** Whether arguments of its runs may lie aside. Of one that is gone, they might. */
+  /** Whether arguments of its runs may be stored separately; true if the instance no longer exists. */
   async keepsAside(instanceId: string): Promise<boolean> {
     return (await this.#net(instanceId))?.keepsAside ?? true
   }
 
-  /** null: the instance is gone. */
+  /** null: the instance no longer exists. */
   async #net(instanceId: string): Promise<CompiledNet | null> {
     const remembered = this.#nets.ofInstance(instanceId)
     if (remembered !== undefined) return remembered

@@ -6,8 +6,8 @@
 import type { Offer } from '../transaction/handoff.ts'
 
 /**
- * How long a look at the queue counts: hand-offs may pass over a run that was added this short ago. An older look counts
- * once more, while the store is asked along with what is written, unless a wake or much time came between.
+ * How long a look at the queue is valid: a hand-off may pass over a run that was added within that time. An older look is used
+ * once more, while the store is asked again together with the write, unless a wake-up or a long time came between.
  */
 const LOOK_LASTS_MS = 20
 const LOOK_RENEWED_MS = 250

@@ -1,8 +1,8 @@
 /**
- * Arguments that an instance keeps aside, in slots (`x:<n>`), and payloads that refer to them:
+ * References: arguments that an instance stores separately, in slots (`x:<n>`), and payloads that refer to them:
  *   { "$ref": "x:7" }                    the slot's value is all of the arguments
- *   { "$shared": "x:3", "a": 1, … }      what all items of a list share, with the run's own laid over it
- * What was put aside never changes, so what is shared is read once and kept while there is room.
+ *   { "$shared": "x:3", "a": 1, … }      the arguments that all items of a list share, with the run's own merged over them
+ * Such slots never change, so shared arguments are read once and cached.
  */
 import { isMap } from '../../net/json.ts'
 import type { Json } from '../../net/net.ts'
@@ -10,20 +10,23 @@ import { isReference, refersAside, sharedIn } from '../../net/references.ts'
 import type { SlotKey } from '../../net/slots.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Text of shared values kept in memory; as objects they take a few times as much. */
+/** Length of the text of cached values; as objects they take a few times as much. */
 const KEPT_BYTES = 32 * 1024 * 1024
 
 export class References {
   readonly #read: Store['read']['slot']
   readonly #keepsAside: (instanceId: string) => Promise<boolean>
   readonly #most: number
-  /** The longest unused first. */
+  /** The least recently used is removed first. */
   readonly #kept = new Map<string, { readonly value: Json; readonly bytes: number }>()
   #bytes = 0
-  /** Many items of one list begin together. */
+  /** Reads in progress, since many items of one list begin together. */
   readonly #asking = new Map<string, Promise<Json | undefined>>()
 
-  /** `keepsAside`: whether an instance keeps anything aside at all. Elsewhere what looks like a reference is none. */
+  /**
+   * `keepsAside`: whether an instance stores arguments separately at all. Otherwise, what looks like a reference is
+   * none.
+   */
   constructor(
     store: Pick<Store, 'read'>,
     keepsAside: (instanceId: string) => Promise<boolean>,
@@ -35,8 +38,8 @@ export class References {
   }
 
   /**
-   * The whole arguments; undefined: what they refer to is not there any more. First what is kept aside, then what is shared,
-   * and no further: an author's own words may look like a reference.
+   * The complete arguments; undefined: what they refer to no longer exists. `$ref` is resolved first, then `$shared`, and
+   * nothing deeper: values of the author may look like a reference.
    */
   async resolve(instanceId: string, payload: Json): Promise<Json | undefined> {
     if (!refersAside(payload) || !(await this.#keepsAside(instanceId))) return payload
@@ -70,7 +73,7 @@ export class References {
   async #load(name: string, instanceId: string, key: SlotKey): Promise<Json | undefined> {
     const text = await this.#read({ instanceId, key })
     if (text === null) return undefined
-    // Many runs are given the same object: none may change it for the others.
+    // Many runs share the object, so none of them may change it.
     const value = frozen(JSON.parse(text) as Json)
     this.#keep(name, value, text.length)
     return value

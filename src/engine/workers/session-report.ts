@@ -1,6 +1,6 @@
 /**
- * The report of a session's worker, checked before it joins a batch: what cannot be stored or sent fails its run, and no
- * other in the batch.
+ * The report of a session's worker, checked before it joins a batch: values that cannot be stored or sent fail its run, and no
+ * other run in the batch.
  */
 
 import { unstorable } from '../../kernel/json-limits.ts'
@@ -9,14 +9,16 @@ import type { Report } from '../../worker/port.ts'
 import { type CheckedRemarks, isRefused, readRemarks } from '../fold/run/remarks.ts'
 
 const LONGEST_SUBJECT = 1024
-/** Shorter than it takes to answer, every command would be sent twice; longer than a month is for ever. */
+/**
+ * If it were shorter than an answer takes, every command would be sent twice; more than a month is as good as never.
+ */
 const SHORTEST_RESEND_MS = 100
 const LONGEST_RESEND_MS = 31 * 86_400_000
-/** White space would end the subject on the wire. */
+/** White space would end the subject in the protocol of NATS. */
 const SUBJECT = /^[^\s\p{Cc}]+$/u
 
 export interface CheckedReport {
-  /** The report, or one of a failure in its place. */
+  /** The report, or a failure in its place. */
   readonly checked: Report
   readonly remarks: CheckedRemarks
 }
@@ -36,14 +38,14 @@ export function failedAs(report: Report, error: Failure): Report {
   return { ...report, outcome: { kind: 'failed', error } }
 }
 
-/** About what it takes to write. */
+/** Approximate length of what is written. */
 export function bytesOf({ outcome, set = '', notes = '' }: Report): number {
   const remarks = set.length + notes.length
   if (outcome.kind === 'deferred') return remarks + (outcome.command?.body.length ?? 0) + 400
   return outcome.kind === 'succeeded' ? (outcome.result?.length ?? 0) + remarks + 200 : remarks + 400
 }
 
-/** null: there is none, or nothing is wrong with it. */
+/** null: there is no command, or it is valid. */
 function commandProblem({ outcome, delivery }: Report, maxBytes: number): Failure | null {
   if (outcome.kind !== 'deferred' || outcome.command === undefined) return null
   const { subject, body, resendMs } = outcome.command

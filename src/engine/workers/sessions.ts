@@ -28,7 +28,7 @@ export class Sessions implements WorkerPort {
     return session
   }
 
-  /** Who could take work born now: those whose reports free a slot, and those with room besides. */
+  /** Sessions that could take new work: those whose reports make room, and those that have room already. */
   offers(reports: readonly { readonly sessionId: string; readonly reportId: string }[]): readonly Offer[] {
     const offers: Offer[] = []
     for (const session of this.#open.values()) {
@@ -40,7 +40,7 @@ export class Sessions implements WorkerPort {
     return offers
   }
 
-  /** After the commit: deliveries that no reply carries. */
+  /** After the commit: delivers runs that are not part of a reply. */
   handed(handed: readonly Handed[]): void {
     const bySession = new Map<string, Delivery[]>()
     for (const id of new Set(handed.map((h) => h.offer.holder.id))) {
@@ -61,17 +61,17 @@ export class Sessions implements WorkerPort {
     for (const session of this.#open.values()) session.wake(queues, urgency)
   }
 
-  /** A lease held here ended without the worker's report. */
+  /** A lease of a session ended without the worker's report. */
   lost(sessionId: string, runId: string, timedOut: boolean): void {
     this.#open.get(sessionId)?.inbox.stop([{ runId, reason: timedOut ? 'timeout' : 'cancel' }])
   }
 
-  /** Cancels or pauses may concern runs held here. */
+  /** Cancels or pauses may concern runs of these sessions. */
   async beatNow(): Promise<void> {
     await Promise.all([...this.#open.values()].map((s) => s.beat()))
   }
 
-  /** Somebody has committed something, perhaps the end of runs that are held here. Writes nothing. */
+  /** An unknown commit may have ended runs of these sessions. Writes nothing. */
   compare(): void {
     for (const session of this.#open.values()) session.heldRuns.compareSoon()
   }

@@ -9,7 +9,9 @@ export interface LeaseStory {
   readonly started_at?: string | null
 }
 
-/** With what the worker reported besides the outcome: names of context entries, notes, and how many notes had no room. */
+/**
+ * With what the worker reported besides the outcome: names of context entries, notes, and how many notes had no room.
+ */
 export interface WorkStory extends LeaseStory {
   readonly set?: readonly string[]
   readonly notes?: readonly Json[]
@@ -29,7 +31,9 @@ export interface FailedEnding extends Ending {
 }
 
 export interface RunEventData {
-  /** With `leased_at`: handed to a worker at once. `delay_ms`, `expires_in_ms`: times that were given relative to now. */
+  /**
+   * With `leased_at`: handed to a worker at once. `delay_ms`, `expires_in_ms`: times that were given relative to now.
+   */
   created: {
     readonly run_at?: string | null
     readonly delay_ms?: number

@@ -13,7 +13,9 @@ export interface FiringNeed {
 }
 
 export interface FiringsLoaded {
-  /** Key: `${instanceId}/${node}/${fire}`; value: JSON text, null: none. For an `each`: an object keyed by item index. */
+  /**
+   * Key: `${instanceId}/${node}/${fire}`; value: JSON text, null: none. For an `each`: an object keyed by item index.
+   */
   readonly resultsAt: ReadonlyMap<string, ResultText>
   readonly ran: ReadonlyMap<string, readonly NodeRan[]>
   /** Key: `${instanceId}/${node}/${after}`; null: there is none. */

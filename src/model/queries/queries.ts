@@ -95,7 +95,10 @@ export interface ExecutionQueries {
   resultAt(params: ResultAt): Promise<ResultText>
   /** How far instances have come; those that do not exist are left out. */
   progress(params: { readonly instanceIds: readonly string[] }): Promise<ReadonlyMap<string, Progress>>
-  /** Follows one instance by seq. As with all pages of events: fewer than `limit` if they are long (shown.ts), never none. */
+  /**
+   * Follows one instance by seq. As with all pages of events: fewer than `limit` if they are long (shown.ts), never
+   * none.
+   */
   instanceEvents(params: {
     readonly instanceId: string
     readonly afterSeq: number
@@ -103,7 +106,10 @@ export interface ExecutionQueries {
   }): Promise<readonly StoredEvent[]>
   /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
   runHistory(runId: string): Promise<readonly StoredEvent[]>
-  /** For showing: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then markers. */
+  /**
+   * For showing: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then
+   * markers.
+   */
   runHistoryPage(params: {
     readonly runId: string
     readonly after: number
@@ -119,7 +125,10 @@ export interface ExecutionQueries {
     readonly runIds: readonly string[]
     readonly limit: number
   }): Promise<ReadonlyMap<string, readonly RunError[]>>
-  /** Those of these runs that were leased once and whose holder did not end the lease: it ran out, or the work timed out. */
+  /**
+   * Those of these runs that were leased once and whose holder did not end the lease: it ran out, or the work timed
+   * out.
+   */
   leasesLost(params: { readonly runIds: readonly string[] }): Promise<ReadonlySet<string>>
   /** Global feed; stops before the oldest transaction in flight. */
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>

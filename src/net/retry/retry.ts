@@ -25,7 +25,10 @@ export function backoffMs(retry: Retry, failures: number, random: () => number):
   return Math.max(0, Math.round(Math.min(jittered, retry.maxMs)))
 }
 
-/** Whether the policy tries such a failure again while attempts are left. A failure without a category is the worker's own: `agent`. */
+/**
+ * Whether the policy tries such a failure again while attempts are left. A failure without a category is the worker's
+ * own: `agent`.
+ */
 export function retryable(retry: Retry, error: Failure): boolean {
   if (error.retryable === false) return false
   const names = [error.code, error.type].filter((n) => n !== undefined)

@@ -190,7 +190,10 @@ function entriesKeys({ loaded }: Pick<WorkingSet, 'loaded'>, instanceId: string)
 
 type Done = Pick<RunRow, 'instanceId' | 'node' | 'fire' | 'item'>
 
-/** Whether a rollback of the earlier instance undid this work, or tried to: a place leaves the undo list when its undo begins. */
+/**
+ * Whether a rollback of the earlier instance undid this work, or tried to: a place leaves the undo list when its undo
+ * begins.
+ */
 function wasUndone(change: Pick<WorkingSet, 'loaded'>, { net }: Member, done: Done, once: boolean): boolean {
   const { node, fire, item } = done
   const instanceId = done.instanceId as string

@@ -24,7 +24,9 @@ export function childEnded(change: Events & Pending & Pick<WorkingSet, 'results'
   follow(change, child.parentId, { kind: 'ended', place, outcome })
 }
 
-/** Records which child has the result of a place; for an item also its firing, since indexes repeat in the next firing. */
+/**
+ * Records which child has the result of a place; for an item also its firing, since indexes repeat in the next firing.
+ */
 export function keepChild(
   change: Pick<WorkingSet, 'results'>,
   parent: Member,
@@ -38,7 +40,10 @@ export function keepChild(
   }
 }
 
-/** Records the end in the parent: the end of a run is an event of its instance, but that of a child is an event of the child. */
+/**
+ * Records the end in the parent: the end of a run is an event of its instance, but that of a child is an event of the
+ * child.
+ */
 function recordChildEnd(
   change: Pick<WorkingSet, 'events' | 'now'>,
   parent: Member,

@@ -10,7 +10,9 @@ export function fallDue(change: WorkingSet, instanceId: string): void {
   if (isDue(change, memberOf(change, instanceId))) follow(change, instanceId, { kind: 'deadline' })
 }
 
-/** The same before a report is checked: the deadline ends the lease of the run, unless its net awaits work in flight. */
+/**
+ * The same before a report is checked: the deadline ends the lease of the run, unless its net awaits work in flight.
+ */
 export function overtake(change: WorkingSet, instanceId: string): void {
   const member = memberOf(change, instanceId)
   if (!isDue(change, member) || undoesAtOnce(member.net.net, { reason: 'deadline' })) return

@@ -1,4 +1,6 @@
-/** Leases that end without a report of their worker: its session died, the lease ran out, or nobody received the run. */
+/**
+ * Leases that end without a report of their worker: its session died, the lease ran out, or nobody received the run.
+ */
 
 import type { RunRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
@@ -9,7 +11,10 @@ import type { Chance } from './outcomes.ts'
 import { failExecution, giveBack, overdue } from './outcomes.ts'
 import { NO_REPORT } from './remarks.ts'
 import { MAX_DELIVERIES } from './runs.ts'
-/** The session of a run died. Started work counts as a failed execution; a delivery without a start does not, up to a limit. */
+/**
+ * The session of a run died. Started work counts as a failed execution; a delivery without a start does not, up to a
+ * limit.
+ */
 export function lost(change: WorkingSet, runId: string, chance: Chance): void {
   const run = findRun(change, runId)
   if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
@@ -71,7 +76,10 @@ function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Fail
   return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
 }
 
-/** A run with a lease of its own was claimed, but its requester had gone by then: it is given back as if it had not been leased. */
+/**
+ * A run with a lease of its own was claimed, but its requester had gone by then: it is given back as if it had not been
+ * leased.
+ */
 export function unclaimed(change: WorkingSet, runId: string, epoch: number): void {
   const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return

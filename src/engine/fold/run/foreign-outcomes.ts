@@ -25,7 +25,9 @@ import { placeOf, settled } from './runs.ts'
 
 const LONGEST_FAILURE = 65_536
 
-/** Does nothing to any other run, and nothing a second time. `instead`: a failure that replaces what the client wrote. */
+/**
+ * Does nothing to any other run, and nothing a second time. `instead`: a failure that replaces what the client wrote.
+ */
 export function settleForeignOutcome(change: WorkingSet, runId: string, instead: Failure | null = null): void {
   const run = findRun(change, runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
@@ -54,7 +56,10 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
 }
 
-/** Cancelled while a session held it: no event has recorded that lease, and the write that ended it removed the holder's name. */
+/**
+ * Cancelled while a session held it: no event has recorded that lease, and the write that ended it removed the holder's
+ * name.
+ */
 function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): LeaseStory {
   const { sessionId } = run
   if (sessionId === null) return {}

@@ -29,7 +29,8 @@ export function applyLateSuccess(change: WorkingSet, run: RunRow, result: string
   const returned = result === null ? null : (JSON.parse(result) as Json)
   const cancelled = !run.unknown
   happenLate(change, run, { result: returned, cancelled })
-  // A foreign client cancelled it in this transaction: to its net the outcome is unknown, as it would be a moment later.
+  // A foreign client cancelled it in this transaction: to its net the outcome is unknown, as it would be a moment
+  // later.
   settleForeignOutcome(change, run.id)
   const row = findRun(change, run.id) as RunRow
   // The undo needs the result; its presence also shows that the late success was recorded.

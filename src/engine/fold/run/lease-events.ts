@@ -24,7 +24,8 @@ export function storyOf(
 /** What the event that ends a lease must record of it. */
 export function leaseStory(run: RunRow, startedAt: number | null): Writable<LeaseStory> {
   const story: Writable<LeaseStory> = {}
-  // A run's own lease, and that of a foreign client (which has no leasedAt), is recorded when it begins; that of a deferred
+  // A run's own lease, and that of a foreign client (which has no leasedAt), is recorded when it begins; that of a
+  // deferred
   // run when it is deferred.
   if (run.leaseMs !== null || run.leasedAt === null || run.deferred) return story
   // The creation of the run recorded a hand-off; only then does a leased run carry a report id.

@@ -19,7 +19,10 @@ import { blankRun } from './runs.ts'
 
 type Creating = Members & Pick<WorkingSet, 'now' | 'results' | 'newRuns' | 'counted' | 'taken' | 'shared'>
 
-/** Literal arguments are stored in slots by chunks of nodes, so that a step reads a bounded amount however long the chain is. */
+/**
+ * Literal arguments are stored in slots by chunks of nodes, so that a step reads a bounded amount however long the
+ * chain is.
+ */
 const NODES_PER_CHUNK = 32
 
 type RunEffect = Extract<Effect, { do: 'run' }>

@@ -7,7 +7,10 @@ import { blank } from '../../../model/table.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
 import { type ExecutionReport, NO_REPORT } from './remarks.ts'
 
-/** How many leases may end without a start before the execution counts as failed: the run may kill its worker on delivery. */
+/**
+ * How many leases may end without a start before the execution counts as failed: the run may kill its worker on
+ * delivery.
+ */
 export const MAX_DELIVERIES = 10
 
 export const blankRun = blank(RUN)
@@ -238,7 +241,10 @@ export function postponed(
   return { ...returned(before, { counted: false, reportId: p.reportId }), status, runAt: p.runAt, deliveries: 0 }
 }
 
-/** Its worker has finished; the outcome is reported later by id. No worker holds it, so only a timeout can end it before. */
+/**
+ * Its worker has finished; the outcome is reported later by id. No worker holds it, so only a timeout can end it
+ * before.
+ */
 export function deferred(run: RunRow, p: { readonly startedAt: number | null; readonly reportId: string }): RunRow {
   const startedAt = p.startedAt ?? run.startedAt
   return {
