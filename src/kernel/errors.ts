@@ -198,6 +198,8 @@ export type Subject =
   | 'reference'
   | 'limit'
   | 'tenant'
+  | 'webhook subscription'
+  | 'webhook delivery'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

@@ -1,6 +1,9 @@
 /** Webhooks: subscriptions, and the outbox of what is to be delivered to each. */
 import type { JsonText } from './rows.ts'
 
+export const DEFAULT_TIMEOUT_MS = 30_000
+export const DEFAULT_ATTEMPTS = 8
+
 export interface WebhookRow extends WebhookSettings {
   readonly id: string
   readonly tenant: string | null

@@ -16,6 +16,7 @@ import { PetrelError } from '../kernel/errors.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { Voices } from '../notations/ojs/http/events/voices.ts'
 import { ojsRoutes } from '../notations/ojs/http/routes.ts'
+import { Dispatcher, type DispatcherParams } from '../notations/ojs/webhooks/dispatcher.ts'
 import { Operations } from '../operations/operation.ts'
 import type { CoreContext } from './context.ts'
 import { mountDeploy } from './definitions/routes.ts'
@@ -88,6 +89,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const document = documentOf(version)
   mount(app, SERVER_ROUTES, { operations, version, ready: () => ready, writes, metrics: metrics.print, document })
   const shared = { operations, engine, closing: closing.signal, streamSeats, longPolls }
+  const allowPrivateWebhooks = options.allowPrivateWebhooks ?? auth === 'loopback'
   ojsRoutes(app, {
     ...shared,
     reading: engine,
@@ -95,11 +97,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     logger,
     openStreams: metrics.streams,
     voices: new Voices(),
-    options: {
-      allowReset: options.allowReset === true,
-      maxBodyBytes,
-      allowPrivateWebhooks: options.allowPrivateWebhooks ?? auth === 'loopback',
-    },
+    deliveries: deliverWebhooks(app, { engine, version, logger, allowPrivate: allowPrivateWebhooks }),
+    options: { allowReset: options.allowReset === true, maxBodyBytes, allowPrivateWebhooks },
   })
   await coreRoutes(app, { ...shared, faults: engine.faults }, logger)
   await app.listen({ port, host })
@@ -147,6 +146,18 @@ async function coreRoutes(app: FastifyInstance, core: CoreContext, logger: Logge
     decideRoutes(inner, { operations: core.operations, logger })
     done()
   })
+}
+
+/** From the start of the server to its end. */
+function deliverWebhooks(app: FastifyInstance, params: DispatcherParams): Dispatcher {
+  const dispatcher = new Dispatcher(params)
+  app.addHook('onReady', async () => dispatcher.start())
+  app.addHook('onClose', () => dispatcher.stop())
+  // What this process changed may be an event for a subscription.
+  app.addHook('onResponse', async ({ method }) => {
+    if (method !== 'GET') dispatcher.nudge()
+  })
+  return dispatcher
 }
 
 /** Made for the first request: starting does not wait for it. */

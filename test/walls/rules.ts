@@ -97,7 +97,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     // Replies read what projections read.
     types: ['engine', 'notations/interface'],
   },
-  'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['engine'] },
+  'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['notations/interface'] },
   'notations/playbook/vocabulary': { values: ['expr'], types: ['net'] },
   'notations/playbook/runtime': {
     values: ['kernel', 'net', 'expr', 'worker', 'tools', 'notations/playbook/vocabulary'],

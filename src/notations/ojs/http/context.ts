@@ -4,6 +4,7 @@ import { type Asked, routeOf } from '../../../http/describe/route.ts'
 import type { LongPolls } from '../../../http/long-polls.ts'
 import type { Seats } from '../../../http/seats.ts'
 import type { Logger } from '../../../kernel/logger.ts'
+import type { WebhookRow } from '../../../model/webhooks.ts'
 import type { Operations } from '../../../operations/operation.ts'
 import type { Voices } from './events/voices.ts'
 import type { JobReading } from './jobs/job-reply.ts'
@@ -23,7 +24,24 @@ export interface OjsContext {
   readonly streamSeats: Seats
   readonly longPolls: LongPolls
   readonly voices: Voices
+  readonly deliveries: Deliveries
   readonly options: OjsOptions
+}
+
+/** Delivers events to webhooks. */
+export interface Deliveries {
+  /** Subscriptions have changed. */
+  look(): void
+  /** Sends one event now, besides those that are due. */
+  tryOut(
+    row: WebhookRow,
+    event: { readonly id: string; readonly type: string; readonly body: string },
+  ): Promise<{
+    /** null: there was no answer. */
+    readonly status: number | null
+    readonly error: string | null
+    readonly ms: number
+  }>
 }
 
 /** Counts the event streams of this process, for its metrics. */

@@ -3,11 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { adminJobRoutes, tenantJobRoute } from './admin/admin-jobs.ts'
 import type { OjsContext } from './context.ts'
 import { progressRoutes } from './events/progress.ts'
-import { webhookRoutes } from './events/webhooks.ts'
 
 export function extensionRoutes(app: FastifyInstance, context: OjsContext): void {
   progressRoutes(app, context)
-  webhookRoutes(app, context)
   adminJobRoutes(app, context)
   tenantJobRoute(app, context)
 }

@@ -14,6 +14,8 @@ import type { OjsContext } from './context.ts'
 import { CRON_ROUTES } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
 import { extensionRoutes } from './extensions.ts'
+import { DELIVERY_ROUTES } from './hooks/deliveries.ts'
+import { SUBSCRIPTION_ROUTES } from './hooks/subscriptions.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { MANIFEST_ROUTES } from './manifest.ts'
 import { REPORT_ROUTES } from './reports.ts'
@@ -38,6 +40,8 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...ADMIN_STATS_ROUTES,
   ...TENANT_ROUTES,
   ...ADMIN_SYSTEM_ROUTES,
+  ...SUBSCRIPTION_ROUTES,
+  ...DELIVERY_ROUTES,
 ]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void

@@ -16,18 +16,24 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { EngineApi } from '../../../engine/api.ts'
 import { idOfName } from '../../../kernel/ids.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import { sleep } from '../../../kernel/sleep.ts'
-import type { DeliveryRow, NewDelivery, WebhookRow } from '../../../model/webhooks.ts'
+import type { DeliveryRow, NewDelivery, WebhookRow, Webhooks } from '../../../model/webhooks.ts'
+import type { Noting } from '../../interface/projection.ts'
 import { eventText, type MappedEvent, ojsEvents, UNREADABLE } from '../project/events.ts'
 import { type Posted, post } from './post.ts'
 import { secretsOf, signature } from './signature.ts'
 import { verdict } from './verdict.ts'
 
+/** What deliveries are made from; the engine is one. */
+export interface Source extends Noting {
+  readonly records: { readonly webhooks: Webhooks }
+  readonly storage: { onRemoteCommit(listener: () => void): () => void }
+}
+
 export interface DispatcherParams {
-  readonly engine: EngineApi
+  readonly engine: Source
   readonly version: string
   readonly allowPrivate: boolean
   readonly logger: Logger | null

@@ -1,10 +1,6 @@
 /** Signatures of webhooks: HMAC-SHA256 over `timestamp.body`, so that neither can be changed or sent again much later. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { WebhookRow } from '../../../model/webhooks.ts'
-
-export function newSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64url')}`
-}
 
 /** Value of X-OJS-Signature: one signature per secret, the newest first. */
 export function signature(params: {

@@ -18,8 +18,6 @@ const HOUR = 60 * MINUTE
 const PAUSES = [30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 4 * HOUR, 12 * HOUR, 24 * HOUR]
 const LONGEST = 24 * HOUR
 
-export const DEFAULT_ATTEMPTS = 8
-
 const WORTH_RETRYING: ReadonlySet<number> = new Set([408, 425, 429])
 
 export function verdict(row: WebhookRow, delivery: DeliveryRow, posted: Posted): Attempted {
