@@ -33,7 +33,7 @@ describe('a conformance row', () => {
     ['names a test that does not exist', '`test/suite.ts › nope`', 'done', 'does not exist'],
     ['names a part of a title', '`test/suite.ts › by`', 'done', 'does not exist'],
     ['names an unknown file', '`test/nope.test.ts › by priority`', 'done', 'does not exist'],
-    ['names a suite that nobody runs', '`test/other.ts › by priority`', 'done', 'in no test file'],
+    ['names a suite that is not run', '`test/other.ts › by priority`', 'done', 'in no test file'],
     ['names a test that failed on one of the stores', '`test/suite.ts › broken`', 'done', 'failed'],
     ['names a skipped test', '`test/suite.ts › left out`', 'done', 'skipped'],
     ['names a group with a failed test', '`test/suite.ts › claims`', 'done', 'failed'],

@@ -12,20 +12,20 @@ describe('JSON text to be stored', () => {
     ['an escape that is only spelled', JSON.stringify('\\u0000 and \\ud800')],
     ['a pair of surrogates, plain and escaped', '["\u{1F426}","\\ud83d\\udc26"]'],
     ['other escapes', '"\\n\\t\\u00e9\\/\\\\"'],
-    ['the deepest there may be', deep(MAX_JSON_DEPTH)],
-    ['as long as may be', JSON.stringify('é'.repeat(499))],
+    ['the maximal depth', deep(MAX_JSON_DEPTH)],
+    ['the maximal length', JSON.stringify('é'.repeat(499))],
   ])('accepts %s', (_, text) => {
     expect(code(text)).toBe(null)
   })
 
   it.each([
     ['a NUL, escaped', '"a\\u0000"', 'unstorable'],
-    ['a NUL behind escaped backslashes', '"\\\\\\u0000"', 'unstorable'],
-    ['a NUL as it is', '"\u0000"', 'unstorable'],
-    ['half of a pair', '"\ud800"', 'unstorable'],
-    ['half of a pair, escaped', '"\\udc26"', 'unstorable'],
-    ['half of a pair as a key', '{"\\ud83d":1}', 'unstorable'],
-    ['half of a pair behind a backslash', '"\\\ud800"', 'unstorable'],
+    ['a NUL after escaped backslashes', '"\\\\\\u0000"', 'unstorable'],
+    ['an unescaped NUL', '"\u0000"', 'unstorable'],
+    ['a lone surrogate', '"\ud800"', 'unstorable'],
+    ['a lone surrogate, escaped', '"\\udc26"', 'unstorable'],
+    ['a lone surrogate as a key', '{"\\ud83d":1}', 'unstorable'],
+    ['a lone surrogate after a backslash', '"\\\ud800"', 'unstorable'],
     ['too deep', deep(MAX_JSON_DEPTH + 1), 'unstorable'],
     ['too long in bytes', JSON.stringify('é'.repeat(500)), 'payload_too_large'],
   ])('refuses %s', (_, text, expected) => {

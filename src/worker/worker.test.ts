@@ -450,7 +450,7 @@ describe('the context of a handler', () => {
     ['a value that is no JSON', (ctx: Context) => ctx.set('m', new Map()), 'unstorable', /'m' is a Map/],
     ['too much', (ctx: Context) => ctx.set('m', 'x'.repeat(70_000)), 'payload_too_large', /'m'/],
     ['a wait below zero', (ctx: Context) => ctx.later(-1), 'invalid_request', /from 0 to/],
-    ['a wait for ever', (ctx: Context) => ctx.later(Number.POSITIVE_INFINITY), 'invalid_request', /from 0 to/],
+    ['an endless wait', (ctx: Context) => ctx.later(Number.POSITIVE_INFINITY), 'invalid_request', /from 0 to/],
   ])('%s fails the run, with the reason', async (_, wrong, code, message) => {
     port.add(1, { instanceId: 'i', node: 'a' })
     await start((_, ctx) => void wrong(ctx), { maxResultBytes: 65_536 })

@@ -158,7 +158,7 @@ finals: a
       "4:22 nodes.a.next: guards are not allowed on the way to count join 'b'",
     ],
     [
-      'a child nobody defined',
+      'an undefined child',
       '  a: { child: sub }\n',
       "4:15 nodes.a.child: there is no net 'sub' (nested nets stand under `nets:`)",
     ],

@@ -213,10 +213,10 @@ spec:
 
 describe('bad outcomes files', () => {
   it.each([
-    ['a step nobody has', 'pey: ok', /'pey' is no node and no type of the definition\n {2}did you mean 'pay'\?/],
-    ['a word nobody knows', 'pay: aproved', /an outcome cannot be 'aproved'\n {2}did you mean 'approved'\?/],
+    ['an unknown step', 'pey: ok', /'pey' is no node and no type of the definition\n {2}did you mean 'pay'\?/],
+    ['an unknown word', 'pay: aproved', /an outcome cannot be 'aproved'\n {2}did you mean 'approved'\?/],
     [
-      'a category nobody knows',
+      'an unknown category',
       'pay: { error: { message: x, category: goverance } }',
       /category cannot be 'goverance'\n {2}did you mean 'governance'\?/,
     ],

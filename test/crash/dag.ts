@@ -19,7 +19,7 @@ const POINTS = [
   { point: 'after-commit of a failure', name: "after the failing outcome's commit", passings: 3 },
   { point: 'after-commit of an undo', name: 'between two undos', passings: 3 },
   { point: 'in an undo', name: 'while an undo runs', passings: 6 },
-  { point: 'before-commit of an undo', name: 'when an undo has taken effect and is not recorded', passings: 3 },
+  { point: 'before-commit of an undo', name: 'after an undo took effect, before it is recorded', passings: 3 },
   { point: 'after-commit of the last undo', name: 'after the last undo', passings: 3 },
 ] as const
 

@@ -80,13 +80,13 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       'completed',
     ],
     [
-      'it waits for people, who agree',
+      'it waits for people, who approve',
       { steps: [GATE, AFTER_GATE] },
       [says(true), done('after')],
       'blocked executing completed',
     ],
     ['it waits for people at its end', { steps: [GATE] }, [says(true)], 'blocked executing completed'],
-    ['people say no', { steps: [GATE, AFTER_GATE] }, [says(false)], 'blocked executing failed'],
+    ['people reject', { steps: [GATE, AFTER_GATE] }, [says(false)], 'blocked executing failed'],
     [
       'a gate opens while others work',
       { steps: [GATE, { name: 'b' }] },
@@ -94,7 +94,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       'blocked executing completed',
     ],
     [
-      'people say no, and what was done is undone',
+      'people reject, and completed steps are undone',
       {
         failurePolicy: 'compensate',
         steps: [{ name: 'a' }, { ...GATE, dependsOn: ['a'] }],
@@ -103,7 +103,12 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       [done('a'), says(false), done('undo a')],
       'blocked executing compensating completed',
     ],
-    ['nobody decides in time', { steps: [{ ...GATE, timeout: '5m' }] }, [passes(6 * MINUTE)], 'blocked failed'],
+    [
+      'no decision before the deadline',
+      { steps: [{ ...GATE, timeout: '5m' }] },
+      [passes(6 * MINUTE)],
+      'blocked failed',
+    ],
     [
       'the clock agrees',
       { steps: [{ name: 'ok', approval: { deadline: '5m', onTimeout: 'approve' } }] },
@@ -112,7 +117,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     ],
     ['its time is over while it is blocked', { timeout: '5m', steps: [GATE] }, [passes(6 * MINUTE)], 'blocked failed'],
     [
-      'its time is over while it is blocked, and what was done is undone',
+      'it times out while it is blocked, and completed steps are undone',
       {
         timeout: '5m',
         failurePolicy: 'compensate',
@@ -123,7 +128,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       'blocked executing compensating completed',
     ],
     [
-      'its time is over while a step runs, and what was done is undone',
+      'it times out while a step runs, and completed steps are undone',
       {
         timeout: '5m',
         failurePolicy: 'compensate',
@@ -134,7 +139,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       'compensating completed',
     ],
     ['a step takes too long', { steps: [{ name: 'a', timeout: '5m' }] }, [begins('a'), passes(6 * MINUTE)], 'failed'],
-    ['it is cancelled before anybody began', { steps: inLine('a') }, [cancels], 'failed'],
+    ['it is cancelled before any step began', { steps: inLine('a') }, [cancels], 'failed'],
     ['it is cancelled while a step runs', { steps: inLine('a', 'b') }, [begins('a'), cancels, done('a')], 'failed'],
     ['it is cancelled while it is blocked', { steps: [GATE, AFTER_GATE] }, [cancels], 'blocked executing failed'],
     [
@@ -160,13 +165,13 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
       'compensating completed',
     ],
     [
-      'governance forbids a step, and somebody allows it',
+      'governance forbids a step, and a person approves it',
       { steps: inLine('a') },
       [() => stage.fail('a', { category: 'governance' }), says(true), done('a')],
       'blocked executing completed',
     ],
     [
-      'governance forbids a step, and so does whoever is asked',
+      'governance forbids a step, and a person rejects it',
       { steps: inLine('a') },
       [() => stage.fail('a', { category: 'governance' }), says(false)],
       'blocked executing failed',

@@ -23,12 +23,12 @@ describe('the state of a step', () => {
     ['nothing is there yet', {}, 'pending'],
     ['its run waits for a worker', run({ status: 'pending' }), 'pending'],
     ['a worker has it', run({ status: 'leased' }), 'running'],
-    ['it failed and is tried again', run({ status: 'pending', attempt: 1, firstStartedAt: T0 }), 'running'],
+    ['it failed and is retried', run({ status: 'pending', attempt: 1, firstStartedAt: T0 }), 'running'],
     ['it succeeded', run({ status: 'succeeded' }), 'completed'],
     ['it failed', run(failed), 'failed'],
     ['it was cancelled before it began', run({ status: 'cancelled' }), 'pending'],
     ['it was cancelled between two attempts', run({ ...failed, status: 'cancelled' }), 'failed'],
-    ['governance forbids it and somebody is asked', { ...run(failed), gate: aGate(instance) }, 'running'],
+    ['governance forbids it and a gate is open', { ...run(failed), gate: aGate(instance) }, 'running'],
   ])('%s', (_, rows, state) => {
     expect(at(rows as Partial<StepRows>).state).toBe(state)
   })

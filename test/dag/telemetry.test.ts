@@ -279,7 +279,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     })
 
     it.each([
-      ['a gate that nobody answers in time', { steps: [{ name: 'ok', approval: { deadline: '1m' } }] }],
+      ['a gate without an answer before its deadline', { steps: [{ name: 'ok', approval: { deadline: '1m' } }] }],
       ['out of time at a gate', { timeout: '1m', steps: [{ name: 'ok', approval: true }] }],
     ])('%s: blocked, then failed, and so has the step', async (_, spec) => {
       const id = await start(spec)

@@ -25,7 +25,7 @@ const MUTANTS: readonly Mutant[] = [
     wrong: '(d.slotsWith(SLOT.undo.prefix)[0] ?? null)',
   },
   {
-    name: 'a success that is told late is forgotten',
+    name: 'a late success is forgotten',
     file: 'engine/fold/run/outcomes.ts',
     right: "if (outcome.kind === 'succeeded') recordLateSuccess(",
     wrong: 'if (false) recordLateSuccess(',
@@ -37,19 +37,19 @@ const MUTANTS: readonly Mutant[] = [
     wrong: '',
   },
   {
-    name: 'what goes back in the transaction that begins a drain is left to wait',
+    name: 'a run returned in the transaction that begins a drain stays pending',
     file: 'engine/fold/facts.ts',
     right: "run.status === 'pending' && !known.has(run.id)",
     wrong: 'known.has(run.id)',
   },
   {
-    name: 'the undo of a late success is not told its result',
+    name: 'the undo of a late success does not receive its result',
     file: 'net/fire.ts',
     right: 'd.joinUndo(place, result)',
     wrong: 'd.joinUndo(place)',
   },
   {
-    name: 'what succeeds beside a failure is not undone',
+    name: 'a step that succeeds in parallel with a failure is not undone',
     file: 'net/fire.ts',
     right: 'if (undoable) d.joinUndo(place)',
     wrong: "if (undoable && m.phase === 'forward') d.joinUndo(place)",
@@ -61,7 +61,7 @@ const MUTANTS: readonly Mutant[] = [
     wrong: "return d.m.reason === 'compensate' || d.m.reason === 'failure' ||",
   },
   {
-    name: 'the undo does not wait for what runs beside the failure',
+    name: 'the undo does not wait for steps parallel to the failure',
     file: 'net/firing/phases.ts',
     right: "if (m.phase !== 'drain' || m.open > 0 || m.more) return",
     wrong: "if (m.phase !== 'drain' || m.more) return",

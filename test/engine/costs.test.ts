@@ -116,8 +116,8 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
   const SHARED = 'x'.repeat(50_000)
 
   it.each<[string, Partial<Net>]>([
-    ['carries about what it is given', {}],
-    ['keeps aside what is long', { inlineBytes: 4096 }],
+    ['carries its arguments inline', {}],
+    ['stores long values separately', { inlineBytes: 4096 }],
   ])('arguments shared by 500 items are written once, in a net that %s', async (_, rest) => {
     const work = list({ items: 'range(500) | list', shared: { text: '{{ input.text }}' }, maxInFlight: 200 })
     const whole = net([node('l', [], { work })], rest)

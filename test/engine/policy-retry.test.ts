@@ -81,7 +81,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     ['a timeout', { code: 'timeout', category: 'timeout' }],
     ['a validation error', { category: 'validation' }],
     ['a governance error', { category: 'governance' }],
-    ['an error that says it must not be tried again', { retryable: false }],
+    ['an error that excludes a retry', { retryable: false }],
   ])('%s is not repeated', async (_, error) => {
     const id = await d.start({ net: retried() })
     await d.fail(await d.claimOne(), error)

@@ -10,7 +10,7 @@ describe('an engine that does not sweep', () => {
   afterEach(() => void vi.useRealTimers())
 
   it.each([
-    ['sweeps what it stored when that is due', true],
+    ['sweeps its own work when that is due', true],
     ['does not, if it was made with sweep: false', false],
   ])('%s', async (_, sweep) => {
     const store = await openStore('sqlite::memory:')

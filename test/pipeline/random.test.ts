@@ -106,8 +106,8 @@ async function observe(toys: readonly ToyTask[], longRestMs: number): Promise<To
 
 it.each([
   ['rests in place', Number.POSITIVE_INFINITY],
-  ['given back for long rests', 3_000],
-  ['given back for every rest', 1],
+  ['returned for long rests', 3_000],
+  ['returned for every rest', 1],
 ])('random programs do what the oracle predicts, %s', async (_, longRestMs) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const ends = { done: 0, failed: 0, rested: 0, jumped: 0 }

@@ -22,7 +22,7 @@ const CASES: readonly (readonly [what: string, tool: string, kind: string, words
   ['python whose result is no JSON', python('result = float("nan")'), 'transform', /nan|JSON/i],
   ['a command that fails', "{ kind: shell, cmd: 'echo broken >&2; exit 7' }", 'unknown', /7/],
   ['a command that never ends', '{ kind: shell, cmd: sleep 60, timeout_seconds: 1 }', 'timeout', /1/],
-  ['an address nobody listens on', '{ kind: http, url: "http://127.0.0.1:1/" }', 'connection', /127\.0\.0\.1/],
+  ['an address without a listener', '{ kind: http, url: "http://127.0.0.1:1/" }', 'connection', /127\.0\.0\.1/],
   ['a service that never answers', '{ kind: http, url: "{{ workload.silent }}", timeout: 1 }', 'timeout', /1/],
   [
     'a template that cannot be rendered',

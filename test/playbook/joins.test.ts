@@ -45,7 +45,7 @@ describe.each(PLACES)('joins on $name', (place) => {
       'a b c d e f',
     ],
     [
-      'a join on the way that only one branch comes to',
+      'an intermediate join that only one branch reaches',
       workflow(step('a', all('b', 'c')), step('b', `${JOIN}, ${to('d')}`), step('c', to('d')), step('d', JOIN)),
       'a b c d',
     ],
@@ -74,7 +74,7 @@ describe.each(PLACES)('joins on $name', (place) => {
     ],
     ['two arcs to the join itself', workflow(step('a', all('b', 'b')), step('b', JOIN)), 'a b'],
     [
-      'everywhere: alternatives that come together again inside a branch do not hide the join behind them',
+      'everywhere: alternatives that merge inside a branch do not hide the join after them',
       EVERYWHERE +
         workflow(
           step('a', all('b', 'c')),
@@ -88,7 +88,7 @@ describe.each(PLACES)('joins on $name', (place) => {
       'a b c e f g',
     ],
     [
-      'everywhere, but not where a step says each',
+      'everywhere, except at a step with each',
       EVERYWHERE +
         workflow(step('a', all('b', 'c')), step('b', to('d')), step('c', to('d')), step('d', 'spec: { join: each }')),
       'a b c d d',

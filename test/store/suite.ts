@@ -44,7 +44,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   'types of events': eventTypeTopic,
   'sessions and leases': leaseTopic,
   'leases of their own': ownLeaseTopic,
-  'what is due': dueTopic,
+  'due work': dueTopic,
   'execution slots': slotTopic,
   'read models': readTopic,
   'trees of instances': treeTopic,

@@ -65,7 +65,7 @@ describe('a credential named by a task', () => {
 
   it.each([
     ['invalid JSON', { PETREL_CREDENTIAL_API_MAIN: '{ s3cr3t' }, null],
-    ['YAML that is none', { PETREL_CREDENTIALS_FILE: file }, 'a: [s3cr3t'],
+    ['invalid YAML', { PETREL_CREDENTIALS_FILE: file }, 'a: [s3cr3t'],
     ['a file that is no map', { PETREL_CREDENTIALS_FILE: file }, '- s3cr3t'],
     ['a file that is not there', { PETREL_CREDENTIALS_FILE: join(folder, 'none.yaml') }, null],
   ])('that is invalid is an error that quotes nothing: %s', async (_what, env, text) => {

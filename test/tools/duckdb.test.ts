@@ -168,7 +168,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
 
   it.each([
     ['a file', `SELECT * FROM '${closed}/a.csv'`],
-    ['a file by a way round', `SELECT * FROM '${open}/../closed/a.csv'`],
+    ['a file by an indirect path', `SELECT * FROM '${open}/../closed/a.csv'`],
     ['a file by a link', `SELECT * FROM '${open}/link.csv'`],
     ['a file to write', `COPY (SELECT 1) TO '${closed}/new.csv'`],
     ['a database to attach', `ATTACH '${closed}/new.duckdb' AS other`],

@@ -16,24 +16,24 @@ const failing = (code: string, options: CallOptions = {}): Promise<any> => error
 
 describe('javascript', () => {
   it.each<[string, string, Json]>([
-    ['what it returns', 'return x + 1', 6],
-    ['what it returns after an await', 'await null\nreturn { x }', { x: 5 }],
+    ['its return value', 'return x + 1', 6],
+    ['its return value after an await', 'await null\nreturn { x }', { x: 5 }],
     ['a variable result', 'const result = [x]', [5]],
     ['a global result', 'result = input.x // the end', 5],
-    ['what main gives', 'function main(input, context) { return [input.x, context.user] }', [5, 'ada']],
-    ['what an async main gives', 'const main = async ({ x }) => x * 2', 10],
+    ['the return value of main', 'function main(input, context) { return [input.x, context.user] }', [5, 'ada']],
+    ['the return value of an async main', 'const main = async ({ x }) => x * 2', 10],
     ['result before main', 'let result = 1; function main() { return 2 }', 1],
-    ['null where there is none', 'x', null],
-    ['not hidden by names of what runs it', 'return [given, fs, url, report]', [1, 2, 3, 4]],
-    ['reached also by names that are none', 'return input["no name"] + input.class', 11],
+    ['null if there is none', 'x', null],
+    ['not hidden by names of the wrapper', 'return [given, fs, url, report]', [1, 2, 3, 4]],
+    ['available also under names that are not identifiers', 'return input["no name"] + input.class', 11],
     ['not hidden by a name of its input', 'let x = 9; return x', 9],
     [
-      'text where a number would be rounded',
+      'text if a number would be rounded',
       'return [2n ** 60n, new Date(0)]',
       ['1152921504606846976', '1970-01-01T00:00:00.000Z'],
     ],
     ['given although timers are left', 'setInterval(() => {}, 10); return 1', 1],
-    ['not disturbed by what is printed', 'console.log("{}"); console.error("x"); return 1', 1],
+    ['not affected by printed output', 'console.log("{}"); console.error("x"); return 1', 1],
   ])('the result is %s', async (_what, code, expected) => {
     expect(
       await javascript(code, {

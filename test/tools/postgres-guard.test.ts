@@ -56,7 +56,7 @@ describe('refused unless the operator allows it', () => {
     ['a socket', () => ({ host: folder, user: 'u' }), {}],
     ['a socket in a URL', () => `postgres://u@${encodeURIComponent(folder)}/x`, {}],
     ['a socket as a parameter', () => `postgres://u@example.com/x?host=${folder}`, {}],
-    ['a socket beside one that is allowed', () => ({ host: folder, user: 'u' }), { allowDatabases: [`${folder}2`] }],
+    ['a socket next to an allowed one', () => ({ host: folder, user: 'u' }), { allowDatabases: [`${folder}2`] }],
   ] as const)('%s', async (_what, auth, tools) => {
     expect(await asked(auth(), tools)).toMatchObject({
       kind: 'client_error',

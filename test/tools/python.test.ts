@@ -78,12 +78,16 @@ describe('the result of python code', () => {
   it.each<[string, string, Json]>([
     ['the variable result', 'result = {"a": [1, 2.5, None, True]}', { a: [1, 2.5, null, true] }],
     ['a return outside of any function', 'x = x + 1\nif x > 5:\n  return {"x": x}\nreturn 0', { x: 6 }],
-    ['what main gives', 'def main(x):\n  return x * 2', 10],
-    ['what an async main gives', 'import asyncio\nasync def main(x):\n  await asyncio.sleep(0)\n  return x * 3', 15],
-    ['what an await outside gives', 'import asyncio\nawait asyncio.sleep(0)\nresult = x', 5],
+    ['the return value of main', 'def main(x):\n  return x * 2', 10],
+    [
+      'the return value of an async main',
+      'import asyncio\nasync def main(x):\n  await asyncio.sleep(0)\n  return x * 3',
+      15,
+    ],
+    ['the value of a top-level await', 'import asyncio\nawait asyncio.sleep(0)\nresult = x', 5],
     ['result before main', 'result = 1\ndef main():\n  return 2', 1],
-    ['result where a return was not reached', 'if x == 0:\n  return 1\nresult = 2', 2],
-    ['null where there is none', 'y = x', null],
+    ['result if no return was reached', 'if x == 0:\n  return 1\nresult = 2', 2],
+    ['null if there is none', 'y = x', null],
   ])('is %s', async (_what, code, expected) => {
     expect(await python(code, { input: { x: 5 } })).toEqual(expected)
   })

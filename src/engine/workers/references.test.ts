@@ -49,15 +49,20 @@ describe('resolving', () => {
 
   it.each<[string, { readonly [name: string]: Json }, Json, Json | undefined]>([
     ['all of the arguments', { 'i/x:1': [1, 2] }, { $ref: 'x:1' }, [1, 2]],
-    ['null kept aside', { 'i/x:1': null }, { $ref: 'x:1' }, null],
+    ['null stored separately', { 'i/x:1': null }, { $ref: 'x:1' }, null],
     ['own over shared', { 'i/x:1': { a: 1, b: 1 } }, { $shared: 'x:1', b: 2, c: 3 }, { a: 1, b: 2, c: 3 }],
-    ['aside that shares', { 'i/x:2': { $shared: 'x:1', b: 2 }, 'i/x:1': { a: 1 } }, { $ref: 'x:2' }, { a: 1, b: 2 }],
-    ['what looks like one', { 'i/x:1': { $ref: 'x:1' } }, { $ref: 'x:1' }, { $ref: 'x:1' }],
-    ['what looks like sharing', { 'i/x:1': { $shared: 'x:1' } }, { $shared: 'x:1' }, { $shared: 'x:1' }],
+    [
+      'a shared part stored separately',
+      { 'i/x:2': { $shared: 'x:1', b: 2 }, 'i/x:1': { a: 1 } },
+      { $ref: 'x:2' },
+      { a: 1, b: 2 },
+    ],
+    ['a value that looks like one', { 'i/x:1': { $ref: 'x:1' } }, { $ref: 'x:1' }, { $ref: 'x:1' }],
+    ['a value that looks like sharing', { 'i/x:1': { $shared: 'x:1' } }, { $shared: 'x:1' }, { $shared: 'x:1' }],
     ['an own name', { 'i/x:1': { a: 1 } }, { $shared: 'x:1', $ref: 'x:1' }, { a: 1, $ref: 'x:1' }],
     ['shared is no map', { 'i/x:1': 7 }, { $shared: 'x:1', b: 2 }, { b: 2 }],
     ['nothing to resolve', {}, { a: 1 }, { a: 1 }],
-    ['aside is gone', {}, { $ref: 'x:1' }, undefined],
+    ['a stored value that is missing', {}, { $ref: 'x:1' }, undefined],
     ['shared is gone', {}, { $shared: 'x:1', b: 2 }, undefined],
     ['of another instance', { 'j/x:1': 1 }, { $ref: 'x:1' }, undefined],
   ])('%s', async (_, values, payload, expected) => {

@@ -45,7 +45,7 @@ describe('JSON', () => {
 
   it.each([
     ['a key twice', '{ "a": 1, "a": 2 }'],
-    ['a key twice in other words', '{ "a": 1, "\\u0061": 2 }'],
+    ['a duplicate key in different spelling', '{ "a": 1, "\\u0061": 2 }'],
     ['a comma too many', '[1,]'],
     ['YAML', '{ a: 1 }'],
     ['a text', '"a"'],

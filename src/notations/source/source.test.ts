@@ -34,7 +34,7 @@ describe('the syntax of files', () => {
 describe('refused syntax', () => {
   it.each<readonly [string, string, readonly string[]]>([
     [
-      'an alias of what it stands in',
+      'an alias of a value that contains it',
       'a: &a\n  - 1\n  - { b: *a }\n',
       ["3:10 : '*a' is inside its own target (write out what is meant)"],
     ],

@@ -119,7 +119,7 @@ describe.each(PLACES)('commands on $name', (place) => {
   it.each([
     ['no subject', { subject: '' }],
     ['a subject with white space', { subject: 'shop.v1.a do' }],
-    ['a subject that is none', { subject: 7 as never }],
+    ['an invalid subject', { subject: 7 as never }],
     ['a body that is no JSON', { body: '{' }],
     ['a body that is no text', { body: { a: 1 } as never }],
     ['a body that no database holds', { body: '"\\u0000"' }],

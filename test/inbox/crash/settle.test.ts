@@ -16,7 +16,7 @@ const file = fileURLToPath(new URL('engine.mjs', import.meta.url))
 const POINTS = [
   { point: 'in-sweeper', name: 'when it has found the run' },
   { point: 'before-commit', name: 'before it commits' },
-  { point: 'after-commit', name: 'after it has committed, before it tells anybody' },
+  { point: 'after-commit', name: 'after its commit, before any notification' },
 ]
 
 describe.each(SHARED)('killed while plain SQL ends runs on $name', (place) => {

@@ -108,7 +108,7 @@ onBothStores('definitions over HTTP', (stage) => {
     })
 
     it.each([
-      ['YAML that is none', 'kind: Workflow\nmetadata: { name: x\nspec: [', 'invalid_definition', 3],
+      ['invalid YAML', 'kind: Workflow\nmetadata: { name: x\nspec: [', 'invalid_definition', 3],
       ['a tab', 'kind: Workflow\nmetadata:\n\tname: x\n', 'invalid_definition', 3],
       ['no notation', 'hello: world\n', 'invalid_definition', 1],
       ['only a text', 'hello', 'invalid_definition', 1],
@@ -124,7 +124,7 @@ onBothStores('definitions over HTTP', (stage) => {
         'invalid_definition',
         6,
       ],
-      ['a schedule that is none', workflow('c', { trigger: '{ schedule: never }' }), 'invalid_definition', 6],
+      ['an invalid schedule', workflow('c', { trigger: '{ schedule: never }' }), 'invalid_definition', 6],
     ])('%s', async (_, text, code, line) => {
       const before = await everything(s)
       const { status, body } = await deploy(s, text)

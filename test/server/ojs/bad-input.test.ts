@@ -181,9 +181,9 @@ onBothStores('bad input', (stage) => {
       ['a timeout of nothing', { ...good, options: { timeout_ms: 0 } }, 400, 'options.timeout_ms'],
       ['a time in words', { ...good, options: { scheduled_at: 'tomorrow' } }, 400, 'options.scheduled_at'],
       ['a time that is a number', { ...good, options: { delay_until: 17 } }, 400, 'options.delay_until'],
-      ['a day that is none', { ...good, options: { expires_at: '2026-02-30T00:00:00Z' } }, 400, 'options.expires_at'],
+      ['an impossible day', { ...good, options: { expires_at: '2026-02-30T00:00:00Z' } }, 400, 'options.expires_at'],
       ['tags that are no list', { ...good, options: { tags: 'red' } }, 400, 'options.tags'],
-      ['a unique policy that is none', { ...good, options: { unique: 'yes' } }, 400, 'options.unique'],
+      ['an invalid unique policy', { ...good, options: { unique: 'yes' } }, 400, 'options.unique'],
       ['negative attempts', { ...good, options: { retry: { max_attempts: -1 } } }, 422, 'options.retry.max_attempts'],
       ['half an attempt', { ...good, options: { retry: { max_attempts: 1.5 } } }, 422, 'options.retry.max_attempts'],
       [
@@ -459,8 +459,8 @@ onBothStores('bad input', (stage) => {
       ['words', { ...good, expression: 'not a valid cron' }],
       ['seven fields', { ...good, expression: '* * * * * * *' }],
       ['the 61st minute', { ...good, expression: '61 * * * *' }],
-      ['a zone that is none', { ...good, timezone: 'Mars/Base' }],
-      ['a policy that is none', { ...good, overlap_policy: 'maybe' }],
+      ['an invalid zone', { ...good, timezone: 'Mars/Base' }],
+      ['an invalid policy', { ...good, overlap_policy: 'maybe' }],
       ['no job', { ...good, job_template: undefined }],
       ['a job without a type', { ...good, job_template: { args: [] } }],
     ])('a cron job with %s', async (_, body) => {

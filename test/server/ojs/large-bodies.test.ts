@@ -7,7 +7,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Reply, type Serving } from '../serving.ts'
 import { chain, group, job } from './flow.ts'
 
-onBothStores('what is too large', (stage) => {
+onBothStores('requests that are too large', (stage) => {
   let s: Serving
   beforeAll(async () => {
     s = await stage.serve({})

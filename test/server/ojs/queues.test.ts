@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
-onBothStores('queues and what is around them', (stage) => {
+onBothStores('queues, dead letters and cron jobs', (stage) => {
   let s: Serving
   beforeAll(async () => {
     s = await stage.serve({ allowReset: true })

@@ -65,13 +65,13 @@ onBothStores('approvals', (stage) => {
       { build: { approved: true }, 'build.approved': true },
     ],
     [
-      'nor what a mapping is made of',
+      "nor members of a mapping's prototype",
       'prototype',
       '{{ ctx.approved }}',
       '{"set":{"__proto__":{"approved":true},"constructor":{"approved":true}}}',
     ],
     [
-      'nor what the engine keeps beside the context',
+      "nor the engine's own entries",
       'slots',
       '{{ ctx.approved }}',
       { 'c:approved': true, in: { approved: true }, args: { approved: true } },

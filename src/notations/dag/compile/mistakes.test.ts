@@ -85,14 +85,14 @@ spec:
         '4:7 spec: a spec is a mapping, this is a list (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)',
       ],
     ],
-    ['a kind nobody knows', 'kind: Workflw\n', ["1:7 kind: unknown kind 'Workflw' (did you mean 'Workflow'?)"]],
+    ['an unknown kind', 'kind: Workflw\n', ["1:7 kind: unknown kind 'Workflw' (did you mean 'Workflow'?)"]],
     [
       'no domain at all',
       `${HEAD}spec: { domainsInvolved: [], steps: [{ name: a }] }\n`,
       ['4:26 spec.domainsInvolved: domainsInvolved is empty (at least one domain)'],
     ],
     [
-      'nobody may execute',
+      'no slot for executions',
       `${HEAD}spec: { maxConcurrent: 0, steps: [{ name: a }] }\n`,
       [
         '4:24 spec.maxConcurrent: maxConcurrent (instances that execute at once) is a whole number of at least 1, this is 0 (for example 1)',
@@ -207,12 +207,12 @@ describe('mistakes in policies', () => {
       ],
     ],
     [
-      'a category nobody knows',
+      'an unknown category',
       'retryPolicy: { retryOn: [transcient] }',
       ["7:32 spec.steps[0].retryPolicy.retryOn[0]: a category cannot be 'transcient' (did you mean 'transient'?)"],
     ],
     [
-      'categories never tried again',
+      'categories that are never retried',
       'retryPolicy: { retryOn: [timeout, agent, governance] }',
       [
         '7:32 spec.steps[0].retryPolicy.retryOn[0]: an error of category timeout is never tried again (retryOn: transient, agent, external)',
@@ -242,7 +242,7 @@ describe('mistakes in compensation', () => {
       ['8:7 spec.compensation[0]: a compensation names the step it undoes (step: create-account)'],
     ],
     [
-      'nobody to do it',
+      'no agent',
       '- { step: fetch, action: y }',
       ['8:7 spec.compensation[0]: a compensation needs an agent and an action (agent: and action:, or uses:)'],
     ],
@@ -256,14 +256,14 @@ describe('mistakes in compensation', () => {
 describe('mistakes in approvals', () => {
   it.each([
     [
-      'a deadline that is none',
+      'an invalid deadline',
       '{ deadline: tomorrow }',
       [
         "7:29 spec.steps[0].approval.deadline: deadline is a duration, this is 'tomorrow' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
       ],
     ],
     [
-      'a default decision nobody knows',
+      'an unknown default decision',
       '{ onTimeout: wait }',
       ["7:30 spec.steps[0].approval.onTimeout: onTimeout cannot be 'wait' (one of: approve, reject)"],
     ],
@@ -313,7 +313,7 @@ describe('mistakes in triggers', () => {
       ['4:52 spec.trigger.condition: a condition looks at an event, and none is named (event: order.created)'],
     ],
     [
-      'a schedule nobody can read',
+      'an invalid schedule',
       '{ schedule: every day }',
       ["4:30 spec.trigger.schedule: 'every day' is no schedule (five fields as in '0 9 * * mon', or '@every 15m')"],
     ],
@@ -323,7 +323,7 @@ describe('mistakes in triggers', () => {
       ["4:30 spec.trigger.schedule: '0 0 30 2 *' never comes (for example '0 9 * * mon')"],
     ],
     [
-      'a time zone nobody knows',
+      'an unknown time zone',
       '{ schedule: 0 9 * * *, timezone: Mars/Base }',
       ["4:51 spec.trigger.timezone: there is no time zone 'Mars/Base' (an IANA name such as Europe/Berlin)"],
     ],
@@ -368,7 +368,7 @@ describe('mistakes in templates', () => {
       ],
     ],
     [
-      'what other notations know',
+      'names of other notations',
       "with: '{{ ctx.x }}'",
       ["8:15 spec.steps[1].with: there is no 'ctx' here (names: input, results.STEP of fetch)"],
     ],

@@ -70,7 +70,7 @@ describe('a unique policy', () => {
     ['an unknown dimension', { keys: ['argz'] }],
     ['an unknown state', { states: ['done'] }],
     ['an unknown strategy', { on_conflict: 'merge' }],
-    ['a period that is none', { period: 'an hour' }],
+    ['an invalid period', { period: 'an hour' }],
     ['meta without meta_keys', { keys: ['meta'] }],
     ['args_keys that are not in args', { keys: ['args'], args_keys: ['order_id'] }],
     ['a place beyond the arguments', { args_keys: ['7'] }],

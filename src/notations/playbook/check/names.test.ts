@@ -138,7 +138,7 @@ describe('names that can never have a value get a warning', () => {
       ],
     ],
     [
-      'what has not ended: output at admission and in a loop',
+      'output before the step has ended: at admission and in a loop',
       '- step: a\n  spec: { policy: { admit: { rules: [{ when: "{{ output.x }}", then: { allow: true } }] } } }\n  loop: { in: "{{ output.list }}", iterator: x }\n  tool: { kind: shell, cmd: ls }',
       [
         "7:48 workflow[0].spec.policy.admit.rules[0].when: nothing is called 'output' here: it is undefined (steps, keys of the workload, entries of ctx)",
@@ -205,7 +205,7 @@ describe('the keychain', () => {
       [],
     ],
     [
-      'nowhere else in a task',
+      'not elsewhere in a task',
       '- step: a\n  input: { t: "{{ keychain.api }}" }\n  tool:\n    kind: shell\n    cmd: ls\n    set: { ctx.t: "{{ keychain.api }}" }\n    spec: { policy: { rules: [{ when: "{{ keychain.api }}", then: { do: continue, set_ctx: { t: "{{ keychain.api }}" } } }] } }',
       [
         '! 7:17 workflow[0].input.t: the keychain is read by tools only: what is set or routed on is stored (give it to the tool that needs it: in its fields, or in the input of the task)',
@@ -222,7 +222,7 @@ describe('the keychain', () => {
       ],
     ],
     [
-      'nowhere in a step',
+      'not in a step',
       '- step: a\n  spec: { policy: { admit: { rules: [{ when: "{{ keychain.api }}", then: { allow: true } }] } } }\n  loop: { in: "{{ keychain.api }}", iterator: x }\n  tool: { kind: shell, cmd: ls }\n  set: { ctx.t: "{{ keychain.api }}" }\n  next:\n    arcs:\n      - { step: a, when: "{{ keychain.api }}", args: { t: "{{ keychain.api }}" }, set: { ctx.t: "{{ keychain.api }}" } }',
       [
         '! 7:48 workflow[0].spec.policy.admit.rules[0].when: the keychain is read by tools only: what is set or routed on is stored (give it to the tool that needs it: in its fields, or in the input of the task)',

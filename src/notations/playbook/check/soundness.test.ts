@@ -21,7 +21,7 @@ describe('what can never happen is reported, with its line', () => {
       ["6:13 unreachable_step: no arc leads to step 'b': it never runs (an arc to it, or remove it)"],
     ],
     [
-      'a step behind an arc that is never taken',
+      'a step after an arc that is never taken',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: b, when: "{{ false }}" }] } }\n- { step: b, ${NOOP}, next: { arcs: [{ step: c }] } }\n- { step: c, ${NOOP} }`,
       [
         '5:70 hidden_arc: this arc is never taken (leave it out)',
@@ -30,7 +30,7 @@ describe('what can never happen is reported, with its line', () => {
       ],
     ],
     [
-      'a step behind one that nothing is admitted to',
+      'a step after one that admits no token',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: b }] } }\n- step: b\n  ${admit('rules: [{ when: "{{ ctx.x }}", then: { allow: false } }, { else: { then: { allow: false } } }]')}\n  ${NOOP}\n  next: { arcs: [{ step: c }] }\n- { step: c, ${NOOP} }`,
       [
         "7:30 never_admitted: no token is ever admitted to step 'b' (a rule with then: { allow: true } before the one that denies everything)",
@@ -60,14 +60,14 @@ describe('what can never happen is reported, with its line', () => {
       ],
     ],
     [
-      'a join where nothing can meet',
+      'a join where no branches can meet',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: b, ${WHEN} }, { step: c }] } }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, spec: { join: all }, ${NOOP} }`,
       [
         "8:30 join_without_fork: no two branches of a fork ever meet at step 'd': it has nothing to wait for (a step before it with next: { spec: { mode: inclusive } } and several arcs that lead here, or leave it out)",
       ],
     ],
     [
-      'a step that looks like a join and is none',
+      'a step that looks like a join and is not',
       `- step: a\n  ${NOOP}\n  next: { spec: { mode: inclusive }, arcs: [{ step: b }, { step: c }] }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, tool: { kind: noop, result: "{{ [b, c] }}" } }`,
       [
         "10:13 looks_like_join: step 'd' runs once for each branch of 'a' that comes to it, and reads the results of 'b' and 'c', of which one may still be missing (spec: { join: all } lets it wait for all of them and run once; join: each declares that this is intended)",
@@ -86,7 +86,7 @@ describe('what can never happen is reported, with its line', () => {
       ],
     ],
     [
-      'a branch that can go round for ever while others wait',
+      'a branch that can loop endlessly while others wait',
       `- step: a\n  ${NOOP}\n  next:\n    spec: { mode: inclusive }\n    arcs:\n      - { step: b }\n      - { step: c }\n- { step: b, ${NOOP}, next: { arcs: [{ step: e, ${WHEN} }, { step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, spec: { join: all }, ${NOOP} }\n- { step: e, ${NOOP}, next: { arcs: [{ step: e }] } }`,
       [
         "10:19 join_cannot_complete: this branch can loop endlessly, so that 'd' may wait endlessly (a way out of the loop)",
@@ -102,7 +102,7 @@ describe('what may happen is not reported: any guard may be true or false', () =
   it.each<readonly [string, string]>([
     ['a loop with a guard', `- { step: a, ${NOOP}, next: { arcs: [{ step: a, ${WHEN} }] } }`],
     [
-      'a loop with a way out',
+      'a loop that can end',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: b, ${WHEN} }, { step: a }] } }\n- { step: b, ${NOOP} }`,
     ],
     [

@@ -123,7 +123,7 @@ describe('a step that is a playbook', () => {
   })
 
   it.each([
-    ['as it is written', './sub/child.yaml', './sub/child.yaml'],
+    ['under its literal path', './sub/child.yaml', './sub/child.yaml'],
     ['without its ending', 'sub/child.yaml', 'sub/child'],
     ['by its last part', 'catalog/of/child', 'child'],
     ['from the root', '/sub/child', 'sub/child'],
@@ -179,7 +179,7 @@ describe('mistakes between playbooks', () => {
       ["main.yaml:6:35 there is no playbook 'elsewhere/entirely' (a file beside this one, or a deployed definition)"],
     ],
     [
-      'a path that only time tells',
+      'a path known only at run time',
       call('path: "{{ ctx.path }}"'),
       ['main.yaml:6:35 the path of a playbook is fixed (a text, or a key of the workload that is given here)'],
     ],
@@ -189,7 +189,7 @@ describe('mistakes between playbooks', () => {
       ["main.yaml:6:55 'child' has no step 'don' that could be reached (did you mean 'done'?)"],
     ],
     [
-      'beside other tasks',
+      'next to other tasks',
       '- step: call\n  tool:\n    - { name: first, kind: shell, cmd: ls }\n    - { name: second, kind: playbook, path: child }',
       ['main.yaml:8:9 a playbook must be the only task of its step (make a step of its own of this task)'],
     ],
@@ -204,7 +204,7 @@ describe('mistakes between playbooks', () => {
       ["main.yaml:6:47 'iter.x' cannot be set here (ctx.name)"],
     ],
     [
-      'with a clock that is none',
+      'with an invalid timeout',
       call('path: child, timeout: soon'),
       [
         "main.yaml:6:51 timeout is a time longer than nothing, this is 'soon' (seconds as a number, or for example 500ms, 30s, 5m)",

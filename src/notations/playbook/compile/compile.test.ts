@@ -204,7 +204,7 @@ describe('the program of a run', () => {
 
   it.each<readonly [string, string, string, Json]>([
     [
-      'nothing of what it does not name',
+      'nothing it does not name',
       '{ kind: shell, cmd: "echo {{ args.x }} {{ execution_id }} {{ _prev }}" }',
       '',
       part({}, {}, {}),
@@ -238,7 +238,7 @@ describe('the program of a run', () => {
       part('{{ workload }}', {}, {}),
     ],
     [
-      'the context whole, and the workload that lies under it',
+      'the whole context, and the workload below it',
       '{ kind: shell, cmd: "{{ ctx }}" }',
       '',
       part('{{ workload }}', '{{ ctx }}', {}),
@@ -257,7 +257,7 @@ describe('the program of a run', () => {
     ],
     ['nothing for code that does not', '{ kind: python, code: "result = contexts" }', '', part({}, {}, {})],
     [
-      'what the step’s input, rules and sets name',
+      'names in the step’s input, rules and sets',
       `{ kind: shell, cmd: ls, input: { a: "{{ workload.a }}" }, set: { ctx.x: "{{ ctx.b }}" }, spec: { policy: { rules: [{ when: "{{ ctx.c }}", then: { do: retry, delay: "{{ workload.d }}", set_ctx: { e: "{{ fetch.e }}" } } }] } } }`,
       '  input: { f: "{{ workload.f }}" }\n',
       part(
@@ -267,13 +267,13 @@ describe('the program of a run', () => {
       ),
     ],
     [
-      'not what only the engine reads',
+      'not names that only the engine reads',
       '{ kind: shell, cmd: ls }',
       '  set: { ctx.x: "{{ workload.x }}" }\n  next: { arcs: [{ step: fetch, when: "{{ workload.y }}" }] }\n',
       part({}, {}, {}),
     ],
     [
-      'in a loop, once for all items: not what depends on the item',
+      'in a loop, once for all items: not values that depend on the item',
       '{ kind: shell, cmd: "{{ iter.row }} {{ row.id }} {{ workload.url }} {{ loop.index }}" }',
       '  loop: { in: "{{ workload.all }}", iterator: row }\n',
       part('{{ given({"url": workload["url"]}) }}', {}, {}),

@@ -48,12 +48,12 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ],
     ],
     [
-      'a field nobody knows',
+      'an unknown field',
       '- { step: a, descr: x, tool: { kind: noop } }',
       ["5:16 workflow[0].descr: a step has no field 'descr'; it is ignored (did you mean 'desc'?)"],
     ],
     [
-      'a field the tool does not know',
+      'a field unknown to the tool',
       '- { step: a, tool: { kind: shell, cmd: ls, shel: bash } }',
       [
         '5:46 workflow[0].tool.shel: unknown field shel (Known are cmds, cmd, command, env, cwd, timeout_seconds, timeout.)',
@@ -65,12 +65,12 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ["11:21 workflow[0].tool.spec.policy.rules[0].else: an else without 'then' (write else: { then: … })"],
     ],
     [
-      'then beside else',
+      'then next to else',
       '- step: a\n  tool:\n    kind: noop\n    spec:\n      policy:\n        rules:\n          - else:\n            then: { do: break }',
       ["12:15 workflow[0].tool.spec.policy.rules[0].then: 'then' is beside its else (write else: { then: … })"],
     ],
     [
-      'then that is only a word',
+      'then as a plain word',
       '- step: a\n  tool: { kind: noop, spec: { policy: { rules: [{ else: { then: break } }] } } }',
       [
         "6:67 workflow[0].tool.spec.policy.rules[0].else.then: 'then' is a mapping, this is 'break' (then: { do: break })",
@@ -165,12 +165,12 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ['5:31 workflow[0].next.arcs[0]: an arc is a mapping ({ step: b })'],
     ],
     [
-      'mode beside spec',
+      'mode next to spec',
       '- { step: a, next: { mode: inclusive, arcs: [{ step: b }] } }\n- { step: b, tool: { kind: noop } }',
       ["5:24 workflow[0].next.mode: 'mode' belongs under spec (spec: { mode: … })"],
     ],
     [
-      'options of a loop beside spec, and in without braces',
+      'options of a loop next to spec, and in without braces',
       '- step: a\n  loop: { in: workload.list, iterator: x, mode: parallel, max_in_flight: 2 }\n  tool: { kind: shell, cmd: ls }',
       [
         '6:17 workflow[0].loop.in: \'in\' is a template and has no braces (write "{{ workload.list }}")',
@@ -212,7 +212,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ],
     ],
     [
-      'fields nobody knows, of every part of a step',
+      'unknown fields of every part of a step',
       '- step: a\n  spec: { x: 1, policy: { x: 1, failure: { x: 1 }, lifecycle: { x: 1 }, admit: { x: 1, rules: [{ x: 1, when: "{{ true }}", then: { allow: true, x: 1 } }] } } }\n  loop: { in: [1], iterator: i, x: 1, spec: { x: 1, policy: { x: 1 } } }\n  tool:\n    kind: noop\n    spec: { timeout: { read: 1, x: 1 }, policy: { x: 1, rules: [{ else: { then: { do: break, x: 1 }, x: 1 }, x: 1 }] } }\n  next: { x: 1, spec: { x: 1 }, arcs: [{ step: b, x: 1 }] }\n- { step: b, tool: { kind: noop } }',
       [
         "6:13 workflow[0].spec.x: spec of a step has no field 'x'; it is ignored (fields: policy, timeout, join, queue)",
@@ -249,7 +249,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ],
     ],
     [
-      'fields nobody knows, of the executor',
+      'unknown fields of the executor',
       'executor: { x: 1, requires: { x: 1 }, spec: { x: 1, policy: { x: 1, limits: { x: 1 } } } }',
       [
         "6:13 executor.x: executor has no field 'x'; it is ignored (fields: profile, kind, version, requires, spec)",
@@ -260,7 +260,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ],
     ],
     [
-      'a field nobody knows, of the keychain',
+      'an unknown field of the keychain',
       'keychain: [{ name: k, kind: env, ref: K, x: 1 }]',
       [
         "6:42 keychain[0].x: an entry of the keychain has no field 'x'; it is ignored (fields: name, kind, map, ref, var, path, scope, desc, description)",
@@ -272,7 +272,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       ['6:11 workbook: workbook is a list of tasks ([{ name: score, tool: { kind: python } }])'],
     ],
     [
-      'a field nobody knows, of the workbook',
+      'an unknown field of the workbook',
       'workbook: { tasks: [{ name: score, x: 1, tool: { kind: noop } }], x: 1 }',
       [
         "6:36 workbook.tasks[0].x: a task of the workbook has no field 'x'; it is ignored (fields: name, tool, desc, description, title, assert)",

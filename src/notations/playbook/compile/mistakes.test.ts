@@ -27,7 +27,7 @@ describe('mistakes in the head', () => {
       ["1:13 apiVersion: apiVersion cannot be 'noetl.io/v1' (did you mean 'noetl.io/v2'?)"],
     ],
     [
-      'root vars, spec and what nobody knows',
+      'root vars, spec and unknown fields',
       `${HEAD}vars: { a: 1 }\nspec: { b: 1 }\nworkflw: []\ntracing: {}\nworkflow:\n${NOOP}\n`,
       [
         "4:1 vars: a playbook has no section 'vars' (workload: { … } holds the values a playbook begins with)",
@@ -62,7 +62,7 @@ describe('mistakes in the head', () => {
       ],
     ],
     [
-      'steps that are none',
+      'invalid steps',
       `${HEAD}workflow:\n  - a\n  - []\n  -\n`,
       [
         "5:5 workflow[0]: a step is a mapping, this is 'a' ({ step: fetch, tool: { kind: http, url: … } })",
@@ -133,7 +133,7 @@ describe('mistakes in executor and keychain', () => {
       ],
     ],
     [
-      'what is written elsewhere',
+      'settings that belong elsewhere',
       'executor: { requires: 7, spec: { policy: { lifecycle: { timeout_s: 5 } } } }\n',
       [
         '6:23 executor.requires: requires is a mapping, this is 7 (fields: tools, features)',
@@ -230,7 +230,7 @@ describe('fields of other versions are refused, with their replacement', () => {
       ["5:24 workflow[0].spec.next_mode: spec of a step has no field 'next_mode' (next: { spec: { mode: … } })"],
     ],
     [
-      'admit beside policy',
+      'admit next to policy',
       '- { step: a, spec: { admit: {} }, tool: { kind: noop } }',
       ["5:24 workflow[0].spec.admit: spec of a step has no field 'admit' (spec: { policy: { admit: … } })"],
     ],

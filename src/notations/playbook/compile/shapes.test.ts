@@ -251,7 +251,7 @@ describe('loops', () => {
       7,
     ],
     [
-      'parallel, as many as a template says',
+      'parallel, up to a number from a template',
       '{ in: "{{ workload.list }}", iterator: x, spec: { mode: parallel, max_in_flight: "{{ workload.n }}" } }',
       '{{ workload.n }}',
     ],

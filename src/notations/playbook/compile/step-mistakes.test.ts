@@ -42,7 +42,7 @@ describe('names, arcs, jumps and kinds', () => {
       ["6:12 workflow[0].tool[0]: a task cannot be called 'previous' (jumps mean the task before by it)"],
     ],
     [
-      'arcs to nowhere',
+      'arcs to unknown steps',
       '- step: fetch\n  next:\n    arcs:\n      - { step: fetc, when: "{{ ctx.x }}" }\n      - step: nowhere',
       [
         "8:19 workflow[0].next.arcs[0].step: there is no step 'fetc' (did you mean 'fetch'?)",
@@ -50,7 +50,7 @@ describe('names, arcs, jumps and kinds', () => {
       ],
     ],
     [
-      'arcs that are none',
+      'invalid arcs',
       '- step: a\n  next:\n    arcs:\n      - 7\n      - { when: "{{ true }}" }\n      - { step: [a] }',
       [
         '8:11 workflow[0].next.arcs[0]: an arc is a mapping, this is 7 ({ step: done, when: "{{ … }}" })',
@@ -59,7 +59,7 @@ describe('names, arcs, jumps and kinds', () => {
       ],
     ],
     [
-      'next that is none',
+      'an invalid next',
       '- { step: a, next: 7 }',
       ['5:22 workflow[0].next: next is a mapping, this is 7 (fields: spec, arcs, mode)'],
     ],
@@ -81,7 +81,7 @@ describe('names, arcs, jumps and kinds', () => {
       ],
     ],
     [
-      'jumps to nowhere',
+      'jumps to unknown labels',
       task(
         '- { when: "{{ true }}", then: { do: jump, to: frist } }\n- { when: "{{ true }}", then: { do: jump } }\n- { else: { then: { do: jump, to: nowhere } } }',
       ),
@@ -105,7 +105,7 @@ describe('names, arcs, jumps and kinds', () => {
       ['6:83 workflow[0].tool.spec.policy.rules[0].else.then.to: no task comes before this one (the name of a task)'],
     ],
     [
-      'kinds nobody has',
+      'unknown kinds',
       '- { step: a, tool: { kind: pyhton } }\n- { step: b, tool: { kind: quantum } }\n- { step: c, tool: { kind: snowflake } }\n- { step: d, tool: {} }\n- { step: e, tool: { kind: 7 } }',
       [
         "5:30 workflow[0].tool.kind: there is no kind 'pyhton' (did you mean 'python'?)",
@@ -116,7 +116,7 @@ describe('names, arcs, jumps and kinds', () => {
       ],
     ],
     [
-      'a tool that is none',
+      'an invalid tool',
       '- { step: a, tool: python }\n- { step: b, tool: [python, { kind: noop }] }',
       [
         "5:22 workflow[0].tool: tool is a mapping or a list of them, this is 'python' (tool: { kind: python, code: … })",
@@ -160,7 +160,7 @@ describe('rules, admission, loops and the rest of a step', () => {
   const rules = (list: string): string => `- { step: a, tool: { kind: noop, spec: { policy: ${list} } } }`
   const cases: Cases = [
     [
-      'a policy that is none',
+      'an invalid policy',
       rules('7'),
       ['5:52 workflow[0].tool.spec.policy: a policy is a mapping, this is 7 (policy: { rules: [ … ] })'],
     ],
@@ -175,7 +175,7 @@ describe('rules, admission, loops and the rest of a step', () => {
       ['5:61 workflow[0].tool.spec.policy.rules: rules is a list, this is a mapping (write […])'],
     ],
     [
-      'rules that are none',
+      'invalid rules',
       rules('{ rules: [7, { when: "{{ true }}" }, { else: 7 }, { else: }] }'),
       [
         '5:62 workflow[0].tool.spec.policy.rules[0]: a rule is a mapping, this is 7 ({ when: "{{ … }}", then: { … } })',

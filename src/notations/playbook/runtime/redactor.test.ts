@@ -7,7 +7,7 @@ describe('texts', () => {
   const redactor = new Redactor([SECRET])
 
   it.each([
-    ['as it is', SECRET],
+    ['verbatim', SECRET],
     ['within JSON', JSON.stringify({ a: SECRET })],
     ['within JSON within JSON', JSON.stringify(JSON.stringify({ a: SECRET }))],
     ['in a URL', `https://h/?a=${encodeURIComponent(SECRET)}`],

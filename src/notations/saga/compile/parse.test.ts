@@ -99,7 +99,7 @@ describe('a saga in a file', () => {
     ],
     ['itself', spec(`  steps:\n${step(`${COMMAND}, dependsOn: [a]`)}`), "'a' waits for itself"],
     [
-      'a body where code builds',
+      'a body in a saga built by code',
       spec(`  build: code\n  steps:\n${step('command: { subject: s.v1.r.a, body: 1 }')}`),
       'the bodies of this saga are built by code',
     ],
@@ -126,7 +126,7 @@ describe('a saga in a file', () => {
     ],
     ['an odd silence', spec(`  steps:\n${step(`${COMMAND}, onSilence: retry`)}`), "onSilence cannot be 'retry'"],
     [
-      'silence that is to be undone where nothing is',
+      'silence: undo on a step without undo',
       spec(`  onFailure: stop\n  steps:\n${step(`${COMMAND}, onSilence: compensate`)}`),
       'this saga stops where it fails',
     ],
