@@ -83,9 +83,9 @@ class FakePort implements WorkerPort, Session {
     return { do: 'this' }
   }
   /** Separately stored values; undefined: none. */
-  aside: { readonly value?: Json } = {}
+  separate: { readonly value?: Json } = {}
   async dereference(): Promise<Json | undefined> {
-    return this.aside.value
+    return this.separate.value
   }
   async checkpoint(_: Delivery, state: string): Promise<number> {
     this.calls.push(`checkpoint ${state}`)
@@ -516,7 +516,7 @@ describe('the context of a handler', () => {
   })
 
   it('contains complete arguments if the payload refers to separately stored ones', async () => {
-    port.aside = { value: { long: true } }
+    port.separate = { value: { long: true } }
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$shared":"x:7","n":1}' })
     // Not a reference: the author's own keys.

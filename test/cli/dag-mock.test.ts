@@ -16,7 +16,7 @@ interface Step {
   readonly outcome: string
 }
 
-/** `told`: what happened to each step, as `node outcome@minutes`. */
+/** `lines`: what happened to each step, as `node outcome@minutes`. */
 async function dry(spec: string, outcomes: string | null, ...more: readonly string[]) {
   const n = ++files
   const file = sh.write(`flow-${n}.yaml`, `${HEAD}metadata: { name: flow-${n} }\nspec:\n${spec}`)
@@ -24,10 +24,10 @@ async function dry(spec: string, outcomes: string | null, ...more: readonly stri
   const ended = await sh.petrel('run', file, ...mock, '--json', ...more)
   const answer = ended.out === '' ? null : ended.json()
   const trace: readonly Step[] = answer?.trace ?? []
-  const told = trace
+  const lines = trace
     .filter((s) => s.node !== null)
     .map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.floor(s.at_ms / 60_000)}`)
-  return { ...ended, answer, told }
+  return { ...ended, answer, lines }
 }
 
 const PAY = `  steps:
@@ -39,9 +39,9 @@ const FORBIDDEN = 'error: { code: over_limit, message: above the limit, category
 
 describe('governance', () => {
   it('blocks the step and asks for approval; when approved (the default answer) the step runs again', async () => {
-    const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN} }`)
+    const { code, answer, lines } = await dry(PAY, `pay: { ${FORBIDDEN} }`)
     expect([code, answer.instance.state]).toEqual([0, 'completed'])
-    expect(told).toEqual([
+    expect(lines).toEqual([
       'book succeeded@0',
       'pay failed@0',
       'pay waiting@0',
@@ -52,9 +52,9 @@ describe('governance', () => {
   })
 
   it('when rejected, the step fails with its error and its onFailure applies', async () => {
-    const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN}, approve: false, reason: too much, after: 2h }`)
+    const { code, answer, lines } = await dry(PAY, `pay: { ${FORBIDDEN}, approve: false, reason: too much, after: 2h }`)
     expect([code, answer.instance.state]).toEqual([1, 'compensated'])
-    expect(told.filter((line) => !line.includes('stopping') && !line.includes('compensating'))).toEqual([
+    expect(lines.filter((line) => !line.includes('stopping') && !line.includes('compensating'))).toEqual([
       'book succeeded@0',
       'pay failed@0',
       'pay waiting@0',
@@ -65,7 +65,7 @@ describe('governance', () => {
   })
 
   it('can forbid a step again after other failures: each execution has its line, and each question its answer', async () => {
-    const { told } = await dry(
+    const { lines } = await dry(
       PAY,
       `pay:
   - error: { message: busy, category: transient }
@@ -74,8 +74,8 @@ describe('governance', () => {
   - result: paid
 `,
     )
-    const times = told.map((line) => Number(line.split('@')[1]))
-    expect(told.map((line) => line.split('@')[0])).toEqual([
+    const times = lines.map((line) => Number(line.split('@')[1]))
+    expect(lines.map((line) => line.split('@')[0])).toEqual([
       'book succeeded',
       'pay retrying',
       'pay failed',
@@ -92,19 +92,19 @@ describe('governance', () => {
   })
 
   it("takes people's answers separately from the step; a missing answer leaves the gate open until its deadline", async () => {
-    const { answer, told } = await dry(
+    const { answer, lines } = await dry(
       `  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 6h }] }\n${PAY}`,
       `pay: { ${FORBIDDEN} }\npay.governance: timeout\n`,
     )
     expect(answer.instance.state).toBe('compensated')
-    expect(told.slice(2, 5)).toEqual(['pay waiting@0', 'pay escalated@360', 'pay rejected@1440'])
+    expect(lines.slice(2, 5)).toEqual(['pay waiting@0', 'pay escalated@360', 'pay rejected@1440'])
   })
 
   it('a step that is forbidden and approved repeatedly is still open at the end', async () => {
     const list = Array.from({ length: 30 }, () => `  - { ${FORBIDDEN} }`).join('\n')
-    const { code, answer, told } = await dry(PAY, `pay:\n${list}\n`)
+    const { code, answer, lines } = await dry(PAY, `pay:\n${list}\n`)
     expect([code, answer.instance.state]).toEqual([1, 'waiting'])
-    expect(told.filter((line) => line.startsWith('pay approved'))).toHaveLength(20)
+    expect(lines.filter((line) => line.startsWith('pay approved'))).toHaveLength(20)
   })
 })
 
@@ -124,9 +124,9 @@ describe('schemas', () => {
   })
 
   it('a result that does not fit its schema fails as a validation error and is not retried', async () => {
-    const { code, answer, told } = await dry(spec, 'price: { result: { total: none } }', '--input', '{"order": 1}')
+    const { code, answer, lines } = await dry(spec, 'price: { result: { total: none } }', '--input', '{"order": 1}')
     expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_output', 'validation'])
-    expect(told.filter((line) => line.startsWith('price')).slice(0, 1)).toEqual(['price failed@0'])
+    expect(lines.filter((line) => line.startsWith('price')).slice(0, 1)).toEqual(['price failed@0'])
   })
 
   it('an input that does not fit its schema fails before any step begins', async () => {
@@ -140,9 +140,9 @@ describe('policies and timeouts', () => {
     const spec =
       '  failurePolicy: retry\n  steps: [{ name: a, timeout: 5m, retryPolicy: { maxRetries: 1, backoff: constant } }]\n'
     const busy = '  - error: { message: busy, category: transient }\n'
-    const { code, told } = await dry(spec, `a:\n${busy}${busy}${busy}  - ok\n`)
+    const { code, lines } = await dry(spec, `a:\n${busy}${busy}${busy}  - ok\n`)
     expect(code).toBe(0)
-    expect(told.filter((line) => !line.includes('redriven'))).toEqual([
+    expect(lines.filter((line) => !line.includes('redriven'))).toEqual([
       'a retrying@0',
       'a failed@0',
       'a once more@0',
@@ -151,13 +151,13 @@ describe('policies and timeouts', () => {
     ])
     const failed = await dry(spec, 'a: { error: { message: broken, category: agent } }')
     expect([failed.code, failed.answer.instance.state]).toEqual([1, 'failed'])
-    expect(failed.told.filter((line) => line.startsWith('a failed'))).toHaveLength(2)
+    expect(failed.lines.filter((line) => line.startsWith('a failed'))).toHaveLength(2)
   })
 
   it('a step that never answers ends by its own timeout or that of the workflow, whichever is first', async () => {
     const spec = (own: string): string => `  timeout: 1h\n  steps: [{ name: a, timeout: ${own} }]\n`
     const own = await dry(spec('5m'), 'a: timeout')
-    expect([own.answer.instance.outcome, own.told[0]]).toEqual(['failed', 'a timed out@5'])
+    expect([own.answer.instance.outcome, own.lines[0]]).toEqual(['failed', 'a timed out@5'])
     const whole = await dry(spec('2h'), 'a: timeout')
     expect([whole.answer.instance.state, whole.answer.instance.outcome]).toEqual(['failed', 'timed_out'])
     const { created_at, ended_at } = whole.answer.instance
@@ -183,9 +183,9 @@ spec:
     - { name: deliver, workflow: ship }
     - { name: bill, timeout: 5m, dependsOn: [deliver] }
 `
-    const { code, answer, told } = await dry(spec, 'send: { result: sent }\n')
+    const { code, answer, lines } = await dry(spec, 'send: { result: sent }\n')
     expect(code).toBe(0)
-    expect(told).toEqual(['pack succeeded@0', 'send succeeded@0', 'bill succeeded@0'])
+    expect(lines).toEqual(['pack succeeded@0', 'send succeeded@0', 'bill succeeded@0'])
     expect(answer.results.bill.results.deliver.send).toBe('sent')
   })
 

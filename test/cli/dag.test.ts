@@ -16,7 +16,7 @@ interface Step {
   readonly outcome: string
 }
 
-/** Result of a dry run. `told`: each `node outcome@seconds`; `undone`: the steps undone, in order. */
+/** Result of a dry run. `lines`: each `node outcome@seconds`; `undone`: the steps undone, in order. */
 async function dry(file: string, outcomes: string, input: object = {}) {
   const mock = sh.write(`outcomes-${++files}.yaml`, outcomes)
   const ended = await sh.petrel('run', file, '--mock', mock, '--json', '--input', JSON.stringify(input))
@@ -26,7 +26,7 @@ async function dry(file: string, outcomes: string, input: object = {}) {
   return {
     ...ended,
     answer,
-    told: own.map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.floor(s.at_ms / 1000)}`),
+    lines: own.map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.floor(s.at_ms / 1000)}`),
     undone: own.filter((s) => s.role === 'undo' && s.outcome === 'succeeded').map((s) => s.node),
     run: (node: string, role = 'work') => answer.runs.find((r: any) => r.node === node && r.role === role),
   }
@@ -87,9 +87,9 @@ describe('the example of the specification, each step failing in turn', () => {
   const final = 'error: { message: broken, category: agent }'
 
   it('no step fails: completed, nothing is undone', async () => {
-    const { code, answer, undone, told } = await dry(example, '{}')
+    const { code, answer, undone, lines } = await dry(example, '{}')
     expect([code, answer.instance.state, undone]).toEqual([0, 'completed', []])
-    expect(told).toEqual([
+    expect(lines).toEqual([
       'create-account succeeded@0',
       'provision-workspace succeeded@0',
       'setup-analytics succeeded@0',
@@ -113,16 +113,16 @@ describe('the example of the specification, each step failing in turn', () => {
   })
 
   it('setup-analytics fails: first the workspace is undone, then the account', async () => {
-    const { answer, undone, told } = await dry(example, `setup-analytics: { ${final} }`)
+    const { answer, undone, lines } = await dry(example, `setup-analytics: { ${final} }`)
     expect([answer.instance.state, undone]).toEqual(['compensated', ['provision-workspace', 'create-account']])
-    expect(told.some((line) => line.startsWith('send-welcome'))).toBe(false)
+    expect(lines.some((line) => line.startsWith('send-welcome'))).toBe(false)
     expect(answer.error).toMatchObject({ node: 'setup-analytics', message: 'broken', category: 'agent' })
   })
 
   it('send-welcome fails: it is skipped, and nothing is undone', async () => {
-    const { code, answer, undone, told } = await dry(example, `send-welcome: { ${final} }`)
+    const { code, answer, undone, lines } = await dry(example, `send-welcome: { ${final} }`)
     expect([code, answer.instance.state, undone]).toEqual([0, 'completed', []])
-    expect(told.at(-1)).toBe('send-welcome skipped@0')
+    expect(lines.at(-1)).toBe('send-welcome skipped@0')
   })
 
   it('an undo fails: the rollback is partial, and both errors are kept', async () => {
@@ -158,9 +158,9 @@ describe('the example of the specification, each step failing in turn', () => {
 
   it('its outcomes file: the workspace needs a second attempt, then analytics fails for good', async () => {
     const text = readFileSync(join(root, 'examples/onboarding.outcomes.yaml'), 'utf8')
-    const { code, told } = await dry(example, text)
+    const { code, lines } = await dry(example, text)
     expect(code).toBe(1)
-    expect(told).toEqual([
+    expect(lines).toEqual([
       'create-account succeeded@0',
       'provision-workspace retrying@0',
       'provision-workspace succeeded@5',
@@ -176,29 +176,26 @@ describe('categories of errors', () => {
   const one = (policy = ''): string => flow(`  steps:\n    - { name: a, timeout: 1h${policy} }\n`)
   const failing = (category: string): string => `a: { error: { message: no, category: ${category} } }`
 
-  it.each(['transient', 'external'])(
-    '%s: three retries after 1, 2 and 4 s unless a policy says otherwise',
-    async (c) => {
-      const { code, told } = await dry(one(), failing(c))
-      expect(code).toBe(1)
-      expect(told.slice(0, 4)).toEqual(['a retrying@0', 'a retrying@1', 'a retrying@3', 'a failed@7'])
-    },
-  )
+  it.each(['transient', 'external'])('%s: three retries after 1, 2 and 4 s unless a policy overrides it', async (c) => {
+    const { code, lines } = await dry(one(), failing(c))
+    expect(code).toBe(1)
+    expect(lines.slice(0, 4)).toEqual(['a retrying@0', 'a retrying@1', 'a retrying@3', 'a failed@7'])
+  })
 
   it.each(['agent', 'validation', 'governance', 'timeout'])('%s: is not retried', async (c) => {
-    const { told } = await dry(one(), failing(c))
-    expect(told[0]).toBe('a failed@0')
+    const { lines } = await dry(one(), failing(c))
+    expect(lines[0]).toBe('a failed@0')
   })
 
   it('retryOn selects the categories that are retried', async () => {
     const policy = ', retryPolicy: { maxRetries: 1, backoff: 30s, retryOn: [agent] }'
-    expect((await dry(one(policy), failing('agent'))).told.slice(0, 2)).toEqual(['a retrying@0', 'a failed@30'])
-    expect((await dry(one(policy), failing('transient'))).told[0]).toBe('a failed@0')
+    expect((await dry(one(policy), failing('agent'))).lines.slice(0, 2)).toEqual(['a retrying@0', 'a failed@30'])
+    expect((await dry(one(policy), failing('transient'))).lines[0]).toBe('a failed@0')
   })
 
   it('a step that exceeds its timeout is not retried', async () => {
-    const { told } = await dry(one(), 'a: { delay: 2h }')
-    expect(told[0]).toBe('a timed out@3600')
+    const { lines } = await dry(one(), 'a: { delay: 2h }')
+    expect(lines[0]).toBe('a timed out@3600')
   })
 })
 
@@ -209,13 +206,13 @@ describe('steps', () => {
     - { name: right-one, timeout: 5m }
     - { name: both, timeout: 5m, dependsOn: [left, right-one], with: { n: "{{ results['right-one'].n + 1 }}" } }
 `)
-    const { code, told, run } = await dry(
+    const { code, lines, run } = await dry(
       file,
       'left: { error: { message: no, category: agent } }\nright-one: { delay: 1m, result: { n: 4 } }\n',
       { q: 1 },
     )
     expect(code).toBe(0)
-    expect(told).toEqual(['left failed@0', 'left skipped@0', 'right-one succeeded@60', 'both succeeded@60'])
+    expect(lines).toEqual(['left failed@0', 'left skipped@0', 'right-one succeeded@60', 'both succeeded@60'])
     expect(run('both').result).toEqual({
       agent: null,
       action: null,
@@ -239,7 +236,7 @@ describe('steps', () => {
     const refused = await dry(file, 'sign: rejected')
     expect([refused.answer.instance.state, refused.undone]).toEqual(['compensated', ['draft']])
     const late = await dry(file, 'sign: timeout')
-    expect(late.told).toContain('sign rejected@86400')
+    expect(late.lines).toContain('sign rejected@86400')
     expect(late.undone).toEqual(['draft'])
   })
 
@@ -259,7 +256,7 @@ describe('steps', () => {
     expect(shipped.run('tell').result).toMatchObject({ input: { p: 7 }, results: {} })
     const stuck = await dry(file, 'send: { delay: 90m }', { p: 7 })
     expect(stuck.code).toBe(0)
-    expect(stuck.told).toContain('ship skipped@3600')
+    expect(stuck.lines).toContain('ship skipped@3600')
   })
 
   it('the timeout of the workflow ends steps with longer timeouts, and follows failurePolicy', async () => {

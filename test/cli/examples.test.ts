@@ -95,8 +95,8 @@ describe('examples', () => {
       '{ "claim": 117, "amount": 1200 }',
     )
     expect([code, json().instance.state]).toEqual([1, 'compensated'])
-    const told = json().trace.filter((s: any) => s.node !== null && s.name === 'transfer')
-    expect(told.map((s: any) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}`)).toEqual([
+    const steps = json().trace.filter((s: any) => s.node !== null && s.name === 'transfer')
+    expect(steps.map((s: any) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}`)).toEqual([
       'reserve succeeded',
       'send retrying',
       'send retrying',

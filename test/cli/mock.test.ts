@@ -25,36 +25,36 @@ async function dry(definition: string, outcomes?: string, ...more: readonly stri
   const ended = await sh.petrel('run', file, ...mock, '--json', ...more)
   const answer = ended.out === '' ? null : ended.json()
   const trace: readonly Step[] = answer?.trace ?? []
-  const told = trace
+  const lines = trace
     .filter((s) => s.node !== null)
     .map(
       (s) =>
         `${s.role === 'undo' ? 'undo ' : ''}${s.node}${s.item === null ? '' : `[${s.item}]`} ${s.outcome}@${Math.round(s.at_ms / 1000)}`,
     )
-  return { ...ended, answer, trace, told }
+  return { ...ended, answer, trace, lines }
 }
 
 const NET = 'kind: Net\nversion: 1\nname: flow\n'
 
 describe('petrel run --mock', () => {
   it('returns the input as the result of each step, writes to no store, and prints every step', async () => {
-    const { code, answer, told } = await dry(
+    const { code, answer, lines } = await dry(
       `${NET}input: { n: 7 }\nnodes:\n  a: { run: t.a, args: { n: '{{ input.n }}' }, next: b }\n  b: { run: t.b, args: { before: '{{ a }}' } }\n`,
     )
     expect(code).toBe(0)
     expect(answer.instance).toMatchObject({ name: 'flow', state: 'completed', outcome: 'success' })
     expect(answer.results).toEqual({ a: { n: 7 }, b: { before: { n: 7 } } })
-    expect(told).toEqual(['a succeeded@0', 'b succeeded@0'])
+    expect(lines).toEqual(['a succeeded@0', 'b succeeded@0'])
     expect(existsSync(join(sh.dir, '.petrel'))).toBe(false)
   })
 
   it('retries after the backoff, without waiting for it', async () => {
-    const { code, told, ms } = await dry(
+    const { code, lines, ms } = await dry(
       `${NET}nodes:\n  pay: { run: t.pay, retry: { maxAttempts: 4, initial: 10m, max: 1d, jitter: 0 } }\n`,
       'pay:\n  - error: busy\n  - error: busy\n  - error: busy\n',
     )
     expect(code).toBe(0)
-    expect(told).toEqual(['pay retrying@0', 'pay retrying@600', 'pay retrying@1800', 'pay succeeded@4200'])
+    expect(lines).toEqual(['pay retrying@0', 'pay retrying@600', 'pay retrying@1800', 'pay succeeded@4200'])
     expect(ms).toBeLessThan(20_000)
   })
 
@@ -72,30 +72,30 @@ describe('petrel run --mock', () => {
       `${NET}nodes:\n  pay: { run: t.pay, retry: 5 }\n`,
       'pay: { error: { message: no, retryable: false } }',
     )
-    expect(once.told).toEqual(['pay failed@0', 'pay stopping@0'])
+    expect(once.lines).toEqual(['pay failed@0', 'pay stopping@0'])
   })
 
   it('stops work that takes longer than its timeout', async () => {
-    const { code, told, answer } = await dry(
+    const { code, lines, answer } = await dry(
       `${NET}nodes:\n  slow: { run: t.slow, timeout: 30s, retry: { maxAttempts: 2, initial: 1m, jitter: 0 } }\n`,
       'slow:\n  - delay: 2h\n  - delay: 20s\n    result: done\n',
     )
     expect(code).toBe(0)
-    expect(told).toEqual(['slow retrying@30', 'slow succeeded@110'])
+    expect(lines).toEqual(['slow retrying@30', 'slow succeeded@110'])
     expect(answer.results).toEqual({ slow: 'done' })
   })
 
   it('runs concurrent delays in parallel, each for its own duration', async () => {
-    const { told } = await dry(
+    const { lines } = await dry(
       `${NET}nodes:\n  all: { each: { items: [1, 2, 3], run: t.item, args: '{{ item }}' } }\n`,
       'all[0]: { delay: 3h }\nall[1]: { delay: 1h }\nall[2]: { delay: 2h }\n',
     )
-    expect(told).toEqual(['all[1] succeeded@3600', 'all[2] succeeded@7200', 'all[0] succeeded@10800'])
+    expect(lines).toEqual(['all[1] succeeded@3600', 'all[2] succeeded@7200', 'all[0] succeeded@10800'])
   })
 
   it('starts a delayed run, and ends one at its deadline, at the right time', async () => {
     const delayed = await dry(`${NET}nodes:\n  a: { run: t.a, delay: 1d }\n`)
-    expect(delayed.told).toEqual(['a succeeded@86400'])
+    expect(delayed.lines).toEqual(['a succeeded@86400'])
     const late = await dry(`${NET}timeout: 1h\nnodes:\n  a: { run: t.a, delay: 1d }\n`)
     expect(late.code).toBe(1)
     expect(late.answer.instance).toMatchObject({ state: 'failed', outcome: 'timed_out' })
@@ -105,20 +105,20 @@ describe('petrel run --mock', () => {
     const gated = `${NET}nodes:\n  ask: { gate: { title: Sure?, timeout: 3d }, next: go }\n  go: { run: t.go }\n`
 
     it('are approved unless the outcomes file has another answer', async () => {
-      const { code, told } = await dry(gated)
+      const { code, lines } = await dry(gated)
       expect(code).toBe(0)
-      expect(told).toEqual(['ask waiting@0', 'ask approved@0', 'go succeeded@0'])
+      expect(lines).toEqual(['ask waiting@0', 'ask approved@0', 'go succeeded@0'])
     })
 
     it('can be rejected, answered later, or never answered', async () => {
       const refused = await dry(gated, 'ask: rejected')
       expect(refused.code).toBe(1)
-      expect(refused.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@0'])
+      expect(refused.lines.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@0'])
       const later = await dry(gated, 'ask: { after: 2d }')
-      expect(later.told).toEqual(['ask waiting@0', 'ask approved@172800', 'go succeeded@172800'])
-      const nobody = await dry(gated, 'ask: timeout')
-      expect(nobody.code).toBe(1)
-      expect(nobody.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@259200'])
+      expect(later.lines).toEqual(['ask waiting@0', 'ask approved@172800', 'go succeeded@172800'])
+      const unanswered = await dry(gated, 'ask: timeout')
+      expect(unanswered.code).toBe(1)
+      expect(unanswered.lines.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@259200'])
     })
 
     it('without an answer or a timeout are named, with exit code 1', async () => {
@@ -133,13 +133,13 @@ describe('petrel run --mock', () => {
   })
 
   it('undoes completed steps, newest first', async () => {
-    const { code, answer, told } = await dry(
+    const { code, answer, lines } = await dry(
       `${NET}onFailure: compensate\nnodes:\n  a: { run: t.a, undo: t.undo, next: b }\n  b: { run: t.b, undo: t.undo, next: c }\n  c: { run: t.c, retry: 1 }\n`,
       'c: { error: no }\nb.undo: { delay: 1m }\n',
     )
     expect(code).toBe(1)
     expect(answer.instance.state).toBe('compensated')
-    expect(told.filter((s) => s.startsWith('undo'))).toEqual(['undo b succeeded@60', 'undo a succeeded@60'])
+    expect(lines.filter((s) => s.startsWith('undo'))).toEqual(['undo b succeeded@60', 'undo a succeeded@60'])
   })
 
   it('names a held token that it waits for', async () => {

@@ -15,7 +15,7 @@ const to = (step: string): string => `next: { arcs: [{ step: ${step} }] }`
 const GATE = "spec: { policy: { admit: { rules: [{ when: '{{ ctx.approved }}', then: { allow: true } }] } } }"
 
 /** Lines without their times. */
-const told = (out: string): readonly string[] =>
+const linesOf = (out: string): readonly string[] =>
   out.split('\n').flatMap((line) => /^ *\+[\d.]+ m?s {2}(.*)$/.exec(line)?.[1]?.replace(/ +/g, ' ') ?? [])
 
 describe('petrel run', () => {
@@ -28,7 +28,7 @@ describe('petrel run', () => {
     )
     const { code, out, err } = await sh.petrel('run', file)
     expect([code, err]).toEqual([0, ''])
-    expect(told(out)).toEqual([
+    expect(linesOf(out)).toEqual([
       'begin noop done',
       'each loop of shell loop started 2 items',
       'each[0] loop of shell done',
@@ -93,7 +93,7 @@ describe('an approval', () => {
       'approval',
     )
     const waiting = await sh.petrel('run', file)
-    expect([waiting.code, told(waiting.out).slice(-2)]).toEqual([1, ['send shell held', 'approval waiting']])
+    expect([waiting.code, linesOf(waiting.out).slice(-2)]).toEqual([1, ['send shell held', 'approval waiting']])
     const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(waiting.out)?.[0] as string
     expect(waiting.out).toContain(`petrel context ${id} approved=true`)
     expect((await sh.petrel('why', id)).out).toMatch(/^send +pending +held by its admission rules/m)
@@ -105,7 +105,7 @@ describe('an approval', () => {
     const worker = sh.start('worker', '--tools', 'shell')
     await worker.until(/working on playbook\.step/)
     const watched = await sh.petrel('watch', id)
-    expect([watched.code, told(watched.out).at(-1)]).toEqual([0, 'approval success'])
+    expect([watched.code, linesOf(watched.out).at(-1)]).toEqual([0, 'approval success'])
     worker.child.kill('SIGTERM')
     await worker.ended
     const sent = await sh.petrel('show', id, '--result', 'send')

@@ -18,7 +18,7 @@ const workflow = JSON.parse(readFileSync(join(folder, 'workflow.json'), 'utf8'))
 /** A process, its output, and its exit. */
 interface Talking {
   readonly child: ChildProcess
-  said(): string
+  output(): string
   stop(): Promise<number | null>
 }
 
@@ -26,16 +26,16 @@ const running: Talking[] = []
 
 function start(command: string, args: readonly string[], env: Record<string, string>): Talking {
   const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+      output += text
     })
   }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const talking = {
     child,
-    said: () => said,
+    output: () => output,
     stop: () => {
       child.kill('SIGTERM')
       return ended
@@ -84,7 +84,7 @@ describe('examples/polyglot', () => {
           (reply) => !['pending', 'running'].includes(reply.body.state),
           25_000,
         )
-        expect([body.state, all.map((worker) => worker.said())]).toEqual(['completed', expect.anything()])
+        expect([body.state, all.map((worker) => worker.output())]).toEqual(['completed', expect.anything()])
         expect(body.steps.map((step: { readonly result: unknown }) => step.result)).toEqual([
           { text: 'Storm petrels walk on water', words: 5, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
           { text: 'STORM PETRELS WALK ON WATER', by: 'Shell' },

@@ -37,10 +37,10 @@ describe('petrel run', () => {
   })
 
   it('prints its steps line by line when piped, and a summary', async () => {
-    const file = sh.write('told.yaml', 'type: chain\nname: told\nsteps: [{ type: test.echo }]\n')
+    const file = sh.write('echo.yaml', 'type: chain\nname: echo\nsteps: [{ type: test.echo }]\n')
     const { out } = await sh.petrel('run', file, '--handlers', handlers)
     expect(out).toMatch(/\+\d+ ms {2}0 +test\.echo +succeeded\n/)
-    expect(out).toMatch(/^told completed in \d+ ms: 1 succeeded, 0 failed/m)
+    expect(out).toMatch(/^echo completed in \d+ ms: 1 succeeded, 0 failed/m)
   })
 
   it.each([

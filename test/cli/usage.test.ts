@@ -36,9 +36,11 @@ describe('help', () => {
 
   it('names the commands that docs/cli.md lists, and no others', async () => {
     const table = readFileSync(join(root, 'docs/cli.md'), 'utf8').split('## Commands')[1]?.split('\n## ')[0] ?? ''
-    const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell]) => cell?.match(/`[a-z]+/g) ?? [])
+    const documentedNames = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell]) => cell?.match(/`[a-z]+/g) ?? [])
     const listed = (await sh.petrel('--help')).out.matchAll(/^ {2}([a-z]+) /gm)
-    expect([...new Set(told.map((word) => word.slice(1)))].sort()).toEqual([...listed].map(([, name]) => name).sort())
+    expect([...new Set(documentedNames.map((word) => word.slice(1)))].sort()).toEqual(
+      [...listed].map(([, name]) => name).sort(),
+    )
   })
 
   it('of a command names its options', async () => {

@@ -89,20 +89,22 @@ function start(program: string, args: readonly string[], more: Record<string, st
 
 /** The result and the output of each test; a line belongs to the test named before it. */
 function outcomes(output: string): ReadonlyMap<string, { readonly how: string; readonly text: string }> {
-  const said = new Map<string, string>()
+  const outputs = new Map<string, string>()
   const ended = new Map<string, string>()
   let speaker = ''
   for (const line of output.split('\n')) {
     const [, how, name] = /^(?:===|---) (\w+):? +(\w+)/.exec(line) ?? []
-    if (name === undefined) said.set(speaker, `${said.get(speaker) ?? ''}\n${line}`)
+    if (name === undefined) outputs.set(speaker, `${outputs.get(speaker) ?? ''}\n${line}`)
     else speaker = name
     if (name !== undefined && line.startsWith('---')) ended.set(name, how ?? '')
   }
-  return new Map([...ended].map(([name, how]) => [name, { how, text: how === 'PASS' ? '' : (said.get(name) ?? '') }]))
+  return new Map(
+    [...ended].map(([name, how]) => [name, { how, text: how === 'PASS' ? '' : (outputs.get(name) ?? '') }]),
+  )
 }
 
 /** Waits until the worker has reported it; on a time-out the error contains the worker's output. */
-async function said(worker: Started, pattern: RegExp): Promise<void> {
+async function waitForOutput(worker: Started, pattern: RegExp): Promise<void> {
   expect(
     await until(
       async () => worker.output,
@@ -118,7 +120,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
   describe.skipIf(kind === 'postgres' && postgresUrl() === null)(`on ${kind}`, () => {
     let place: FreshDatabase
     let output = ''
-    let told: ReturnType<typeof outcomes>
+    let reported: ReturnType<typeof outcomes>
 
     const tested = async (): Promise<void> => {
       place = await open()
@@ -131,7 +133,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
       process.child.kill('SIGTERM')
       await process.ended
       output = tests.output
-      told = outcomes(output)
+      reported = outcomes(output)
     }
     if (kind === 'sqlite' || postgresUrl() !== null) toTest.push(tested)
 
@@ -139,13 +141,13 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
 
     for (const { name, title } of titles()) {
       it(title, () => {
-        const { how, text } = told.get(name) ?? { how: 'never told', text: output }
+        const { how, text } = reported.get(name) ?? { how: 'not reported', text: output }
         expect(`${how} ${text}`.trim()).toBe('PASS')
       })
     }
 
     it('Its examples print the documented output, without races', () => {
-      const examples = [...told].filter(([name]) => name.startsWith('Example'))
+      const examples = [...reported].filter(([name]) => name.startsWith('Example'))
       expect(examples.filter(([, { how }]) => how !== 'PASS')).toEqual([])
       expect(examples.length).toBeGreaterThan(3)
       expect(output).not.toContain('DATA RACE')
@@ -160,13 +162,13 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
         PETREL_TEST_TYPES: 'outage.%',
         PETREL_TEST_LEASE: '20s',
       })
-      await said(worker, /^ready/m)
+      await waitForOutput(worker, /^ready/m)
       const body = { type: 'outage.slow.v1', payload: { takes: '700ms' } }
       const { id } = (await client(first.url).post('/v1/runs', body, JSON_BODY)).body
-      await said(worker, /^begin/m)
+      await waitForOutput(worker, /^begin/m)
       first.process.child.kill('SIGKILL')
       await first.process.ended
-      await said(worker, /^end/m)
+      await waitForOutput(worker, /^end/m)
       const second = await serverOn(place.url, new URL(first.url).port)
       const look = () => client(second.url).get(`/v1/runs/${id}`)
       const { run } = (await until(look, (reply) => reply.body.run.status === 'succeeded')).body

@@ -21,7 +21,7 @@ const python = ['python3', '/usr/bin/python3'].find(
 )
 const sh = shell()
 
-interface Told {
+interface Reported {
   readonly id: string
   readonly title: string
   readonly outcome: 'passed' | 'failed' | 'skipped'
@@ -38,7 +38,7 @@ const environment = (more: Record<string, string>): NodeJS.ProcessEnv => ({
   ...more,
 })
 
-function titlesOf(module: string): readonly Pick<Told, 'id' | 'title'>[] {
+function titlesOf(module: string): readonly Pick<Reported, 'id' | 'title'>[] {
   const args = ['-m', 'tests.report', '--list', `tests.${module}`]
   const listed = spawnSync(python ?? 'python3', args, { cwd: folder, env: environment({}), encoding: 'utf8' })
   if (listed.error !== undefined) return [{ id: module, title: 'needs Python' }]
@@ -56,33 +56,33 @@ const children = new Set<ChildProcess>()
 /** One test per test of the module; each waits for the line with its result. */
 function suite(module: string, environmentOf: (() => Promise<Record<string, string>>) | null): void {
   const titles = titlesOf(module)
-  const told = new Map<string, { readonly promise: Promise<Told>; tell(told: Told): void }>()
+  const reported = new Map<string, { readonly promise: Promise<Reported>; report(reported: Reported): void }>()
   for (const { id } of titles) {
-    let tell: (told: Told) => void = () => {}
-    const promise = new Promise<Told>((resolve) => {
-      tell = resolve
+    let report: (reported: Reported) => void = () => {}
+    const promise = new Promise<Reported>((resolve) => {
+      report = resolve
     })
-    told.set(id, { promise, tell })
+    reported.set(id, { promise, report })
   }
   const run = async (): Promise<void> => {
     const child = start(['-m', 'tests.report', `tests.${module}`], await environmentOf!(), folder)
     createInterface({ input: child.stdout! }).on('line', (line) => {
-      const one = JSON.parse(line) as Told
-      told.get(one.id)?.tell(one)
+      const one = JSON.parse(line) as Reported
+      reported.get(one.id)?.report(one)
     })
     let err = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       err += text
     })
     child.once('close', (code) => {
-      const text = `never told; Python ended with ${code}\n${err}`
-      for (const [id, { tell }] of told) tell({ id, title: '', outcome: 'failed', text })
+      const text = `not reported; Python ended with ${code}\n${err}`
+      for (const [id, { report }] of reported) report({ id, title: '', outcome: 'failed', text })
     })
   }
   if (environmentOf !== null) starts.push(run)
   for (const { id, title } of titles) {
     it(title, async () => {
-      const { outcome, text } = await told.get(id)!.promise
+      const { outcome, text } = await reported.get(id)!.promise
       expect(`${outcome} ${text}`.trim()).toBe('passed')
     }, 120_000)
   }
@@ -138,16 +138,16 @@ async function serverOn(store: string): Promise<string> {
 /** The output of a program that ended with exit code 0. */
 async function printed(args: readonly string[], cwd: string): Promise<string> {
   const child = start(args, {}, cwd)
-  const said: Record<'out' | 'err', string> = { out: '', err: '' }
+  const output: Record<'out' | 'err', string> = { out: '', err: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    said.out += text
+    output.out += text
   })
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said.err += text
+    output.err += text
   })
   const code = await new Promise((resolve) => child.once('close', resolve))
-  expect([code, said.err]).toEqual([0, ''])
-  return said.out
+  expect([code, output.err]).toEqual([0, ''])
+  return output.out
 }
 
 /** The programs of the README by name, and what each prints. */

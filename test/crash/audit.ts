@@ -12,7 +12,7 @@ interface Run {
   readonly instance_id: string | null
 }
 
-interface Told {
+interface Recorded {
   readonly id: string
   /** Events that end a lease or a wait: each increases the epoch. */
   readonly turns: number
@@ -53,7 +53,7 @@ export async function audit(
   const runs = await database.rows<Run>(
     'SELECT id, type, status, role, attempt, epoch, instance_id FROM workflow.workflow_run',
   )
-  const told = await database.rows<Told>(`
+  const recorded = await database.rows<Recorded>(`
     SELECT workflow_id AS id,
       sum(CASE WHEN event_type IN ('succeeded', 'failed', 'cancelled', 'retried', 'returned') THEN 1 ELSE 0 END) AS turns,
       sum(CASE WHEN event_type IN ('succeeded', 'failed', 'cancelled') THEN 1 ELSE 0 END) AS ends
@@ -67,7 +67,7 @@ export async function audit(
     if (!/^(completed|failed|cancelled|compensated)$/.test(state))
       violations.push(`instance ${id} (${name}) is ${state}`)
   }
-  outcomesOnce(runs, told, violations)
+  outcomesOnce(runs, recorded, violations)
   if (about.effects) attemptsStarted(runs, effects, violations)
   await rolesOnce(database, instances, about.roles ?? {}, violations)
 
@@ -87,8 +87,8 @@ export async function audit(
 }
 
 /** One end per run, and one event per epoch: no outcome was recorded twice. */
-function outcomesOnce(runs: readonly Run[], told: readonly Told[], violations: string[]): void {
-  const byRun = new Map(told.map((t) => [t.id, t]))
+function outcomesOnce(runs: readonly Run[], recorded: readonly Recorded[], violations: string[]): void {
+  const byRun = new Map(recorded.map((t) => [t.id, t]))
   for (const run of runs) {
     const { turns = 0, ends = 0 } = byRun.get(run.id) ?? {}
     if (run.status === 'pending' || run.status === 'leased')

@@ -7,7 +7,7 @@ import type { Ledger } from './playbook-ledger.ts'
 import { CHILD_EFFECTS, EXPECTED } from './playbook-workloads.ts'
 
 type Counts = { readonly [name: string]: number }
-type Told = { readonly event_type: string; readonly step: string | null; readonly step_run_id: string | null }
+type Recorded = { readonly event_type: string; readonly step: string | null; readonly step_run_id: string | null }
 
 /** One sentence per violation; empty is correct. */
 export async function wrongExecutions(clients: Clients, ledger: Ledger): Promise<string[]> {
@@ -35,24 +35,24 @@ export async function wrongExecutions(clients: Clients, ledger: Ledger): Promise
 }
 
 /** Tokens by step. */
-function ends(events: readonly Told[]): { readonly done: Counts; readonly failed: Counts } {
+function ends(events: readonly Recorded[]): { readonly done: Counts; readonly failed: Counts } {
   const of = (type: string) => counted(events.filter((event) => event.event_type === type).map(({ step }) => step!))
   return { done: of('step.done'), failed: of('step.failed') }
 }
 
 /** Effects that happened another number of times than once. */
-function twice(events: readonly Told[]): string[] {
+function twice(events: readonly Recorded[]): string[] {
   const types = events.map(({ event_type }) => event_type)
   const wrong: string[] = []
   for (const once of ['playbook.started', 'workflow.finished', 'playbook.finished']) {
     const times = types.filter((type) => type === once).length
-    if (times !== 1) wrong.push(`${once} is told ${times} times`)
+    if (times !== 1) wrong.push(`${once} is recorded ${times} times`)
   }
-  if (types.at(-1) !== 'playbook.finished') wrong.push(`${types.at(-1)} is told after its end`)
+  if (types.at(-1) !== 'playbook.finished') wrong.push(`${types.at(-1)} is recorded after its end`)
   for (const sort of [['step.scheduled'], ['step.done', 'step.failed']]) {
-    const told = events.filter(({ event_type }) => sort.includes(event_type)).map(({ step_run_id }) => step_run_id!)
-    for (const [token, times] of Object.entries(counted(told))) {
-      if (times !== 1) wrong.push(`${sort.join(' or ')} of ${token} is told ${times} times`)
+    const recorded = events.filter(({ event_type }) => sort.includes(event_type)).map(({ step_run_id }) => step_run_id!)
+    for (const [token, times] of Object.entries(counted(recorded))) {
+      if (times !== 1) wrong.push(`${sort.join(' or ')} of ${token} is recorded ${times} times`)
     }
   }
   return wrong
@@ -72,12 +72,12 @@ interface Row {
 export async function wrongRows(database: TestDatabase, { started }: Clients, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = []
   const rows = await database.rows<Row>('SELECT id, name, state, parent_id FROM workflow.workflow_instance')
-  const told = await database.rows<{ id: string; type: string }>(`
+  const recorded = await database.rows<{ id: string; type: string }>(`
     SELECT instance_id AS id, event_type AS type FROM workflow.workflow_event
     WHERE event_type IN ('instance.completed', 'instance.failed', 'instance.cancelled', 'instance.compensated')`)
   for (const { id, name, state } of rows) {
-    const types = told.filter((event) => event.id === id).map(({ type }) => type)
-    if (types.join() !== `instance.${state}`) wrong.push(`${name} ${id} is ${state}, and told of ${types.join()}`)
+    const types = recorded.filter((event) => event.id === id).map(({ type }) => type)
+    if (types.join() !== `instance.${state}`) wrong.push(`${name} ${id} is ${state}, with events ${types.join()}`)
   }
   for (const { id, name } of started) {
     const has = sorted(counted(rows.filter((row) => row.parent_id === id).map((row) => row.name)))
@@ -90,8 +90,8 @@ export async function wrongRows(database: TestDatabase, { started }: Clients, le
     if (has !== should) wrong.push(`${name} ${id} (${state}): effects are ${has}, not ${should}`)
   }
   const begun = new Set([...ledger.effects.values()].map(({ execution }) => execution))
-  const nobodys = [...begun].filter((id) => !rows.some((row) => row.id === id))
-  wrong.push(...nobodys.map((id) => `there are effects of ${id}, which does not exist`))
+  const unknown = [...begun].filter((id) => !rows.some((row) => row.id === id))
+  wrong.push(...unknown.map((id) => `there are effects of ${id}, which does not exist`))
   return wrong
 }
 

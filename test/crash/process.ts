@@ -60,12 +60,12 @@ export class Program {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(new Error(`process ${this.pid} said no ${key} in ${timeoutMs} ms${this.#said()}`)),
+        () => reject(new Error(`process ${this.pid} printed no ${key} within ${timeoutMs} ms${this.#output()}`)),
         timeoutMs,
       )
     })
     const gone = this.#exited.then((how) => {
-      throw new Error(`process ${this.pid} ended (${how}) before it said ${key}${this.#said()}`)
+      throw new Error(`process ${this.pid} ended (${how}) before it printed ${key}${this.#output()}`)
     })
     try {
       const given = new Promise<Line>((resolve) => this.#waiting.push({ wanted, resolve }))
@@ -101,7 +101,7 @@ export class Program {
     else this.#waiting.splice(at, 1)[0]?.resolve(line)
   }
 
-  #said(): string {
+  #output(): string {
     const lines = this.#lines.slice(-5).map((line) => JSON.stringify(line))
     return `\n${[...lines, this.#stderr].join('\n')}`
   }

@@ -143,8 +143,8 @@ export class SagaStage {
       'SELECT count(*) AS commands, sum(publishes) AS publications FROM workflow.workflow_command',
     )
     const { instances, runs, undos, lost, returned } = counts
-    const told = JSON.stringify({ instances, runs, undos, lost, returned, ...commands })
-    console.log(`${this.#database.kind}, ${what}: ${this.#kills} kills in ${seconds} s, all so far`, told)
+    const summary = JSON.stringify({ instances, runs, undos, lost, returned, ...commands })
+    console.log(`${this.#database.kind}, ${what}: ${this.#kills} kills in ${seconds} s, all so far`, summary)
     expect(violations).toEqual([])
     this.#kills = 0
     this.#began = performance.now()

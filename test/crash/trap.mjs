@@ -25,7 +25,7 @@ const {
 } = JSON.parse(/** @type {string} */ (process.env['PETREL_TRAP']))
 const { Engine } = await import(pathToFileURL(`${dist}/insides.js`).href)
 
-const told = (/** @type {any} */ delta, /** @type {string} */ type) =>
+const records = (/** @type {any} */ delta, /** @type {string} */ type) =>
   (delta.events ?? []).some((/** @type {any} */ event) => event.type === type)
 
 /** Runs of sagas of this role that become so. */
@@ -42,17 +42,17 @@ const commands = (/** @type {any} */ delta, /** @type {string} */ role) => {
 /** What a transaction can decide. */
 const ABOUT = /** @type {Record<string, (delta: any) => boolean>} */ ({
   'the finals': ({ runs }) => (runs?.insert ?? []).some((/** @type {any} */ run) => run.role === 'final'),
-  'an end': (delta) => told(delta, 'instance.completed') || told(delta, 'instance.failed'),
-  'a rest': (delta) => told(delta, 'returned'),
-  'a patch': (delta) => told(delta, 'instance.patched'),
+  'an end': (delta) => records(delta, 'instance.completed') || records(delta, 'instance.failed'),
+  'a rest': (delta) => records(delta, 'returned'),
+  'a patch': (delta) => records(delta, 'instance.patched'),
   'a saga': ({ instances }) => (instances?.insert ?? []).some((/** @type {any} */ row) => row.dialect === 'saga'),
   'a command': (delta) => commands(delta, 'work'),
   'a completion': (delta) => sagaRuns(delta, 'work', 'succeeded').length > 0,
   'a refusal': (delta) => sagaRuns(delta, 'work', 'failed').length > 0,
   'the command of an undo': (delta) => commands(delta, 'undo'),
   'the completion of an undo': (delta) => sagaRuns(delta, 'undo', 'succeeded').length > 0,
-  'the end of a saga': (delta) => told(delta, 'instance.completed'),
-  'the end of a rollback': (delta) => told(delta, 'instance.compensated'),
+  'the end of a saga': (delta) => records(delta, 'instance.completed'),
+  'the end of a rollback': (delta) => records(delta, 'instance.compensated'),
   nothing: () => false,
 })
 

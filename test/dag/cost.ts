@@ -73,7 +73,7 @@ export function expectAsSmall(large: Cost, largeSteps: number, small: Cost, smal
   const [of, than] = [each(large, largeSteps), each(small, smallSteps)]
   for (const part of ['transactions', 'looks', 'rowsRead', 'rowsWritten'] as const) {
     const most = than[part] * 1.1 + 0.1 + (part === 'rowsRead' ? ahead : 0)
-    const told = `${part} per step, ${JSON.stringify(of)} against ${JSON.stringify(than)}`
-    expect(of[part], told).toBeLessThanOrEqual(most)
+    const message = `${part} per step, ${JSON.stringify(of)} against ${JSON.stringify(than)}`
+    expect(of[part], message).toBeLessThanOrEqual(most)
   }
 }

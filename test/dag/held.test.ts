@@ -76,7 +76,7 @@ const DOORS: Record<string, (serving: Serving, stage: Stage) => Promise<Holder>>
       asked: () =>
         until(
           async () => stopped.includes(delivery.runId),
-          (told) => told,
+          (events) => events,
         ),
       succeed: async () => {
         const report = { delivery, reportId: 'late', startedAt: null, outcome, wantNext: false }
@@ -153,9 +153,9 @@ onBothStores('a step that a worker holds', (stage) => {
       const ofJob = events.filter((event: any) => event.data.job_type === 'work').map((event: any) => event.type)
       expect(ofJob.at(-1)).toBe(door === 'SDK' ? 'job.enqueued' : 'job.started')
       expect(await holder.succeed()).toBe(true)
-      const told = ['step_queued', 'step_started', 'step_completed']
-      await until(lists, ([one]) => one?.length === told.length)
-      expect(await lists()).toEqual([told, told])
+      const expected = ['step_queued', 'step_started', 'step_completed']
+      await until(lists, ([one]) => one?.length === expected.length)
+      expect(await lists()).toEqual([expected, expected])
       await holder.close()
     },
   )

@@ -60,7 +60,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
   const fails = (step: string) => () => stage.fail(step)
   const begins = (step: string) => () => stage.begin(step)
   const passes = (ms: number) => () => stage.d.pass(ms)
-  const says = (approved: boolean) => (id: string) => stage.answer(id, approved)
+  const answers = (approved: boolean) => (id: string) => stage.answer(id, approved)
   const cancels = (id: string) => stage.d.engine.cancelInstance({ id, actor: 'ann' })
   const begun = 'queued executing'
 
@@ -82,15 +82,15 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     [
       'it waits for people, who approve',
       { steps: [GATE, AFTER_GATE] },
-      [says(true), done('after')],
+      [answers(true), done('after')],
       'blocked executing completed',
     ],
-    ['it waits for people at its end', { steps: [GATE] }, [says(true)], 'blocked executing completed'],
-    ['people reject', { steps: [GATE, AFTER_GATE] }, [says(false)], 'blocked executing failed'],
+    ['it waits for people at its end', { steps: [GATE] }, [answers(true)], 'blocked executing completed'],
+    ['people reject', { steps: [GATE, AFTER_GATE] }, [answers(false)], 'blocked executing failed'],
     [
       'a gate opens while others work',
       { steps: [GATE, { name: 'b' }] },
-      [done('b'), says(true)],
+      [done('b'), answers(true)],
       'blocked executing completed',
     ],
     [
@@ -100,7 +100,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
         steps: [{ name: 'a' }, { ...GATE, dependsOn: ['a'] }],
         compensation: undoing('a'),
       },
-      [done('a'), says(false), done('undo a')],
+      [done('a'), answers(false), done('undo a')],
       'blocked executing compensating completed',
     ],
     [
@@ -167,13 +167,13 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     [
       'governance forbids a step, and a person approves it',
       { steps: inLine('a') },
-      [() => stage.fail('a', { category: 'governance' }), says(true), done('a')],
+      [() => stage.fail('a', { category: 'governance' }), answers(true), done('a')],
       'blocked executing completed',
     ],
     [
       'governance forbids a step, and a person rejects it',
       { steps: inLine('a') },
-      [() => stage.fail('a', { category: 'governance' }), says(false)],
+      [() => stage.fail('a', { category: 'governance' }), answers(false)],
       'blocked executing failed',
     ],
   ])('%s', async (_, spec, moves, expected) => {

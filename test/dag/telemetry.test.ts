@@ -28,12 +28,12 @@ describe.each(PLACES)('telemetry on $name', (place) => {
 
   async function events(id: string): Promise<readonly TelemetryEvent[]> {
     const stored = await stage.d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
-    const told = await loadTelemetry(stage.d.engine, stored)
-    for (const { type, payload, correlationId } of told) {
+    const reported = await loadTelemetry(stage.d.engine, stored)
+    for (const { type, payload, correlationId } of reported) {
       for (const field of MANDATORY[type.split('.').at(-1) as string] ?? []) expect(payload).toHaveProperty(field)
       expect(payload['correlationId']).toBe(correlationId)
     }
-    return told
+    return reported
   }
 
   const names = async (id: string) => (await events(id)).map(({ type }) => type.replace(/^example\.workflow_/, ''))
@@ -49,8 +49,8 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     const id = await start({ description: 'x', domainsInvolved: ['growth', 'data'], steps })
     await stage.succeed('a', { usage: { tokens: 120, cost: 0.5, currency: 'USD' } })
     await stage.succeed('b', { usage: { tokens: 30, cost: 0.25, currency: 'USD' } })
-    const told = await events(id)
-    expect(told.map(({ type }) => type)).toEqual([
+    const reported = await events(id)
+    expect(reported.map(({ type }) => type)).toEqual([
       'growth.workflow_idle',
       'growth.workflow_queued',
       'growth.workflow_started',
@@ -62,19 +62,19 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       'growth.workflow_step_completed',
       'growth.workflow_completed',
     ])
-    expect(told[2]?.payload).toMatchObject({
+    expect(reported[2]?.payload).toMatchObject({
       workflowName: 'example',
       trigger: { kind: 'manual' },
       domainsInvolved: ['growth', 'data'],
     })
-    expect(told[5]?.payload).toMatchObject({ stepName: 'a', agent: 'writer' })
-    expect(told[8]?.payload).toMatchObject({ stepName: 'b', agent: 'mail.send' })
-    expect(told[9]?.payload).toMatchObject({
+    expect(reported[5]?.payload).toMatchObject({ stepName: 'a', agent: 'writer' })
+    expect(reported[8]?.payload).toMatchObject({ stepName: 'b', agent: 'mail.send' })
+    expect(reported[9]?.payload).toMatchObject({
       stepsCompleted: 2,
       costAccumulated: { tokens: 150, cost: 0.75, currency: 'USD' },
       rolledBack: false,
     })
-    for (const { correlationId } of told) expect(correlationId).toBe(id)
+    for (const { correlationId } of reported) expect(correlationId).toBe(id)
   })
 
   it('of every change of state, once and in order: idle, queued, started, blocked, and each step from the queue to its end', async () => {
@@ -115,8 +115,8 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       'step_completed b',
       'completed',
     ])
-    const told = await events(id)
-    expect(new Set(told.map((event) => event.id)).size).toBe(told.length)
+    const reported = await events(id)
+    expect(new Set(reported.map((event) => event.id)).size).toBe(reported.length)
   })
 
   it('of one that fails: which step, why, and the effect of the failure', async () => {
@@ -258,11 +258,11 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     }
     /** Without events of steps, telemetry reports the same path as the status. */
     const steps = async (id: string) => {
-      const told = await names(id)
-      const path = told.filter((name) => !name.startsWith('step_')).map((name) => STATES[name] ?? name)
+      const reported = await names(id)
+      const path = reported.filter((name) => !name.startsWith('step_')).map((name) => STATES[name] ?? name)
       expect(path).toEqual(await stage.path(id))
-      expect(new Set((await events(id)).map((event) => event.id)).size).toBe(told.length)
-      return told.filter((name) => name.startsWith('step_'))
+      expect(new Set((await events(id)).map((event) => event.id)).size).toBe(reported.length)
+      return reported.filter((name) => name.startsWith('step_'))
     }
 
     it('cancelled while idle or queued, or timed out in the queue', async () => {
@@ -336,9 +336,9 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.fail('last')
     await stage.succeed('undo sub')
     const [child] = await stage.d.store.read.children(id)
-    const told = [...(await events(id)), ...(await events(child?.id ?? ''))]
-    expect(new Set(told.map(({ correlationId }) => correlationId))).toEqual(new Set(['order-17']))
-    expect(told.map(({ type }) => type.split('_').slice(1).join('_'))).toEqual([
+    const reported = [...(await events(id)), ...(await events(child?.id ?? ''))]
+    expect(new Set(reported.map(({ correlationId }) => correlationId))).toEqual(new Set(['order-17']))
+    expect(reported.map(({ type }) => type.split('_').slice(1).join('_'))).toEqual([
       ...BEGUN,
       'step_started',
       'step_completed',
@@ -354,12 +354,12 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       'step_completed',
       'completed',
     ])
-    expect(told[4]?.payload).toMatchObject({ stepName: 'sub', agent: 'inner' })
-    expect(told[10]?.payload).toMatchObject({ costAccumulated: { tokens: 7 } })
-    expect(told[13]?.payload).toMatchObject({ workflowName: 'inner', trigger: { kind: 'workflow', instance: id } })
+    expect(reported[4]?.payload).toMatchObject({ stepName: 'sub', agent: 'inner' })
+    expect(reported[10]?.payload).toMatchObject({ costAccumulated: { tokens: 7 } })
+    expect(reported[13]?.payload).toMatchObject({ workflowName: 'inner', trigger: { kind: 'workflow', instance: id } })
     const page = await stage.d.store.read.events({ afterId: 0, limit: 1000 })
     const all = await loadTelemetry(stage.d.engine, page.events)
-    expect(all.map((event) => event.id).toSorted()).toEqual(told.map((event) => event.id).toSorted())
+    expect(all.map((event) => event.id).toSorted()).toEqual(reported.map((event) => event.id).toSorted())
   })
 
   it('is empty for other notations', async () => {

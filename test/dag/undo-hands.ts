@@ -12,7 +12,7 @@ import type { Witness } from './undo-witness.ts'
 export interface Held {
   readonly delivery: Delivery
   readonly flow: Flow
-  toldLate: boolean
+  reportedLate: boolean
 }
 
 export class Hands {
@@ -38,7 +38,7 @@ export class Hands {
     const deliveries = await this.#process().session.claim(limit)
     if (deliveries.length === 0) return
     for (const delivery of deliveries) await this.take(delivery)
-    this.log.push(`claimed ${deliveries.map(nameOf).join(', ')}${started ? '' : ' (start not told)'}`)
+    this.log.push(`claimed ${deliveries.map(nameOf).join(', ')}${started ? '' : ' (start not reported)'}`)
     if (!started) return
     const now = Date.now()
     await this.#process().session.started(deliveries.map(({ runId, epoch }) => ({ runId, epoch, at: now })))
@@ -49,7 +49,7 @@ export class Hands {
     const node = delivery.node as string
     if (delivery.role === 'work') flow.taken(node)
     else this.#checkUndo(flow, delivery)
-    this.held.push({ delivery, flow, toldLate: false })
+    this.held.push({ delivery, flow, reportedLate: false })
   }
 
   #checkUndo(flow: Flow, { node, payload, role }: Delivery): void {
@@ -57,7 +57,7 @@ export class Hands {
       throw new LawBroken(`${role} of ${node} was handed out; the oracle expects the undo of ${flow.undoing}`)
     }
     const { step } = JSON.parse(payload) as { step: { name: string; result?: { by: string } } }
-    if (step.name !== node) throw new LawBroken(`the undo of ${node} was told to undo ${step.name}`)
+    if (step.name !== node) throw new LawBroken(`the undo of ${node} was asked to undo ${step.name}`)
     if (flow.step(node).kind === 'run' && step.result?.by !== node) {
       throw new LawBroken(`the undo of ${node} was given the result ${JSON.stringify(step.result)}`)
     }
@@ -101,8 +101,8 @@ export class Hands {
     if (reply.status !== 'stale')
       throw new LawBroken(`${nameOf(delivery)} was taken from its worker, but its report is ${reply.status}`)
     // A repeated report has no further effect.
-    if (ghost.toldLate || delivery.role !== 'work' || !givenUpWith(row, delivery)) return
-    ghost.toldLate = true
+    if (ghost.reportedLate || delivery.role !== 'work' || !givenUpWith(row, delivery)) return
+    ghost.reportedLate = true
     flow.endedLate(delivery.node as string)
   }
 

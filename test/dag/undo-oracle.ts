@@ -118,7 +118,7 @@ export class Flow {
   }
 
   undoEnded(succeeded: boolean): void {
-    if (this.undoing === null) throw new LawBroken('an undo ended that nobody expected')
+    if (this.undoing === null) throw new LawBroken('an unexpected undo ended')
     this.undoing = null
     if (succeeded) this.#goOn()
     else this.#finish('failed')

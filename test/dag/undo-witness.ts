@@ -24,7 +24,7 @@ export class Witness {
   async flowOf(id: string): Promise<Flow> {
     for (const flow of this.#root.all()) if (flow.id === null) await this.#meet(flow)
     const found = [...this.#root.all()].find((flow) => flow.id === id)
-    if (found === undefined) throw new LawBroken(`work of an instance nobody knows: ${id}`)
+    if (found === undefined) throw new LawBroken(`work of an unknown instance: ${id}`)
     return found
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { SLOT } from '../../src/net/slots.ts'
-import { dag, deploy, instances, metaOf, onBothStores, refusal, start, told } from './house.ts'
+import { dag, deploy, instances, metaOf, onBothStores, recorded, refusal, start } from './house.ts'
 
 onBothStores('deploying', (house) => {
   it('stores the text, who deployed it, and the compiled net', async () => {
@@ -23,7 +23,7 @@ onBothStores('deploying', (house) => {
     const stored = await process.catalog.get({ tenant: null, name: 'onboarding', version: '1.0' })
     expect(stored).toEqual(row)
     expect(await process.store.read.net(row.netHash)).not.toBeNull()
-    const [event] = await told(process, 'workflow.deployed')
+    const [event] = await recorded(process, 'workflow.deployed')
     expect(event).toMatchObject({ actor: 'ada', instanceId: null })
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ name: 'onboarding', version: '1.0', what: 'created' })
   })
@@ -33,7 +33,7 @@ onBothStores('deploying', (house) => {
     const first = await deploy(process, dag({ version: '1' }))
     const again = await deploy(process, dag({ version: '1' }), { actor: 'bob' })
     expect(again).toMatchObject({ what: 'unchanged', row: first.row })
-    expect(await told(process, 'workflow.deployed')).toHaveLength(1)
+    expect(await recorded(process, 'workflow.deployed')).toHaveLength(1)
   })
 
   it('replaces the text of a version that was never started', async () => {
@@ -101,7 +101,7 @@ onBothStores('deploying', (house) => {
   it('another process starts it from the stored net, without parsing the text', async () => {
     const first = await house.open()
     const { row } = await deploy(first, dag({ steps: 'create greet' }))
-    await house.sql("UPDATE workflow_definition SET source = 'nobody can read this'")
+    await house.sql("UPDATE workflow_definition SET source = 'not a definition'")
     const second = await house.open()
     const { id } = await start(second, 'onboarding', { input: { user: 7 } })
     const instance = await second.store.read.instance(id)
@@ -240,7 +240,7 @@ onBothStores('retiring', (house) => {
     })
     expect((await start(process, 'onboarding')).definition.version).toBe('1')
     expect((await process.store.read.instance(id))?.state).toBe('running')
-    expect(await told(process, 'workflow.retired')).toMatchObject([{ actor: 'ada' }])
+    expect(await recorded(process, 'workflow.retired')).toMatchObject([{ actor: 'ada' }])
   })
 
   it('without a version all versions are retired; retiring again changes nothing', async () => {
@@ -250,7 +250,7 @@ onBothStores('retiring', (house) => {
     const all = { tenant: null, name: 'onboarding', version: null, actor: null }
     expect((await process.catalog.retire(all)).map((r) => r.version)).toEqual(['2', '1'])
     expect((await process.catalog.retire(all)).map((r) => r.version)).toEqual(['2', '1'])
-    expect(await told(process, 'workflow.retired')).toHaveLength(2)
+    expect(await recorded(process, 'workflow.retired')).toHaveLength(2)
     expect((await refusal(start(process, 'onboarding'))).code).toBe('conflict')
     expect(await process.catalog.list({ tenant: null, name: null, dialect: null, limit: 9, before: null })).toEqual([])
     const newest = await process.catalog.get({ tenant: null, name: 'onboarding', version: null })

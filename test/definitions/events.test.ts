@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { SLOT } from '../../src/net/slots.ts'
-import { dag, deploy, instances, metaOf, onBothStores, publish, refusal, start, told } from './house.ts'
+import { dag, deploy, instances, metaOf, onBothStores, publish, recorded, refusal, start } from './house.ts'
 
 const LISTENS = '{ event: order.created }'
 const PICKY = '{ event: order.created, condition: payload.total > 100 }'
@@ -37,7 +37,7 @@ onBothStores('an event', (house) => {
       })
     }
     expect(await instances(process, 'other')).toEqual([])
-    const [event] = await told(process, 'workflow.triggered')
+    const [event] = await recorded(process, 'workflow.triggered')
     expect(event?.actor).toBe('shop')
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ event: 'order.created', event_id: 'ord-7' })
   })
@@ -80,7 +80,7 @@ onBothStores('an event', (house) => {
     expect(started.map((s) => s.name)).toEqual(['c-fine'])
     expect(passed.map((p) => p.name)).toEqual(['a-broken', 'b-hungry'])
     for (const { why } of passed) expect(why).toMatch(/^the condition cannot be evaluated: ./)
-    const [event] = await told(process, 'workflow.triggered')
+    const [event] = await recorded(process, 'workflow.triggered')
     expect(JSON.parse(event?.data ?? '').passed).toHaveLength(2)
   })
 

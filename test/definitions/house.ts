@@ -157,7 +157,7 @@ export async function metaOf({ store }: Pick<Process, 'store'>, instanceId: stri
   return (JSON.parse(slot?.value ?? '{}') as { meta?: Record<string, unknown> }).meta ?? {}
 }
 
-export async function told({ store }: Pick<Process, 'store'>, type: string): Promise<readonly StoredEvent[]> {
+export async function recorded({ store }: Pick<Process, 'store'>, type: string): Promise<readonly StoredEvent[]> {
   const all = await store.read.feed({ afterId: 0, limit: 1000 })
   return all.filter((event) => event.type === type)
 }

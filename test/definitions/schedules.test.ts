@@ -7,9 +7,9 @@ import {
   metaOf,
   onBothStores,
   type Process,
+  recorded,
   refusal,
   start,
-  told,
 } from './house.ts'
 
 const HOURLY = "{ schedule: '0 * * * *' }"
@@ -71,7 +71,7 @@ onBothStores('a schedule as trigger', (house) => {
     await process.pass(HOUR)
     await process.pass(HOUR)
     expect(await instances(process, 'report')).toHaveLength(1)
-    expect(await told(process, 'cron.skipped')).toHaveLength(1)
+    expect(await recorded(process, 'cron.skipped')).toHaveLength(1)
   })
 
   it('stops when the definition is retired, and resumes when it is restored', async () => {
@@ -159,7 +159,7 @@ onBothStores('a schedule as trigger', (house) => {
     const process = await opened(house)
     await process.pass(HOUR)
     expect(await instances(process, 'b-fine')).toHaveLength(1)
-    const [skipped] = await told(process, 'cron.skipped')
+    const [skipped] = await recorded(process, 'cron.skipped')
     expect(JSON.parse(skipped?.data ?? '')).toMatchObject({ schedule: 'workflow:a-lost', reason: 'refused' })
   })
 

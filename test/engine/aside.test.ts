@@ -32,7 +32,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     const runs = await d.store.read.instanceRuns({ instanceId: id, limit: 50, after: null })
     return JSON.parse(runs.find((r) => r.node === key)?.payload ?? 'null')
   }
-  const aside = async (id: string): Promise<Record<string, any>> =>
+  const separate = async (id: string): Promise<Record<string, any>> =>
     Object.fromEntries(
       (await d.store.read.slots({ instanceId: id, prefix: SLOT.storedArgs.prefix })).map((s) => [
         s.key,
@@ -62,7 +62,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     await d.succeed(await d.claimOne())
     const b = await payloadAt(id, 'b')
     expect(Object.keys(b)).toEqual(['$ref'])
-    expect((await aside(id))[b.$ref]).toEqual({ text: LONG })
+    expect((await separate(id))[b.$ref]).toEqual({ text: LONG })
     await d.succeed(await d.claimOne())
     const c = await d.claimOne()
     expect([c.node, JSON.parse(c.payload)]).toEqual(['c', { n: 100 }])
@@ -76,8 +76,8 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     expect(await payloadAt(fits, 'a')).toEqual({ t: 'x'.repeat(120) })
     const over = await d.start({ net: text(121) })
     const { $ref } = await payloadAt(over, 'a')
-    expect((await aside(over))[$ref]).toEqual({ t: 'x'.repeat(121) })
-    expect(Object.keys(await aside(fits))).toEqual([])
+    expect((await separate(over))[$ref]).toEqual({ t: 'x'.repeat(121) })
+    expect(Object.keys(await separate(fits))).toEqual([])
   })
 
   const SLY = [{ $ref: 'x:1' }, { $shared: 'x:1' }, { $shared: 'x:1', own: 1 }, { $ref: 'x:1', $shared: 'x:1' }]
@@ -209,7 +209,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     })
     const runs = await d.store.read.instanceRuns({ instanceId: id, limit: 50, after: null })
     const [short, long] = runs.map((r) => JSON.parse(r.payload))
-    const kept = await aside(id)
+    const kept = await separate(id)
     expect(short).toEqual({ own: 'short', $shared: expect.stringMatching(/^x:\d+$/) })
     expect(kept[short.$shared]).toEqual({ text: LONG })
     expect(kept[long.$ref]).toEqual({ own: LONG, $shared: short.$shared })
@@ -221,6 +221,6 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
       net: net([node('a', [], { work: run('a', { args: { t: '{{ input.text }}' } }) })]),
       input: { text: LONG },
     })
-    expect([await payloadAt(id, 'a'), await aside(id)]).toEqual([{ t: LONG }, {}])
+    expect([await payloadAt(id, 'a'), await separate(id)]).toEqual([{ t: LONG }, {}])
   })
 })

@@ -121,9 +121,9 @@ export class Drive {
   }
 
   #settle(delivery: Delivery, outcome: Report['outcome'], wantNext: boolean, set?: Entries): Promise<Reply> {
-    const said = set === undefined ? {} : { set: JSON.stringify(set) }
+    const entries = set === undefined ? {} : { set: JSON.stringify(set) }
     const report = { delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext }
-    return this.session.settle({ ...report, ...said })
+    return this.session.settle({ ...report, ...entries })
   }
 
   async start(params: StartParams): Promise<string> {
@@ -148,7 +148,7 @@ export class Drive {
   }
 
   /** The published events of an instance, by type. */
-  async told(id: string, type: string): Promise<{ readonly node: string | null; readonly data: any }[]> {
+  async recorded(id: string, type: string): Promise<{ readonly node: string | null; readonly data: any }[]> {
     const events = await this.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
     const own = events.filter((event) => event.type === type)
     return own.map(({ node, data }) => ({ node, data: data === null ? null : JSON.parse(data) }))

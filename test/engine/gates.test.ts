@@ -290,9 +290,9 @@ for (const place of PLACES) {
       const { id } = await open({ roles: ['a'], escalate: [{ after: 150, roles: ['b'] }] })
       await sweeping.start([{ net: gated({ escalate: [{ after: 100, roles: ['b'] }] }) }])
       const giveUp = Date.now() + 10_000
-      const told = async () => (await events(id)).some(({ type }) => type === 'gate.escalated')
-      while (!(await told()) && Date.now() < giveUp) await new Promise((resolve) => setTimeout(resolve, 20))
-      expect(await told()).toBe(true)
+      const escalated = async () => (await events(id)).some(({ type }) => type === 'gate.escalated')
+      while (!(await escalated()) && Date.now() < giveUp) await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(await escalated()).toBe(true)
       await sweeping.close()
     })
 

@@ -54,7 +54,7 @@ describe.each(SHARED)('governance on $name', (place) => {
   const decide = (gate: GateRow, approved: boolean, actor = 'ann', reason = 'looked at it') =>
     d.engine.answerGate({ gateId: gate.id, approved, actor, reason })
 
-  async function told(id: string, type: string): Promise<Json[]> {
+  async function recorded(id: string, type: string): Promise<Json[]> {
     const all = await d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
     return all.filter((e) => e.type === type).map((e) => (e.data === null ? null : JSON.parse(e.data)))
   }
@@ -65,7 +65,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(gate).toMatchObject({ node: 'send', state: 'open', options: JSON.stringify(ASKED.options) })
     expect(JSON.parse(gate.args as string)).toMatchObject({ step: 'send', run: runId, error: FORBIDDEN })
     const why = { code: 'pii', message: 'personal data leaves the region', category: 'governance' }
-    expect(await told(id, 'gate.opened')).toEqual([
+    expect(await recorded(id, 'gate.opened')).toEqual([
       { gate: gate.id, appeal: true, step: 'send', run: runId, error: why },
     ])
     expect(await d.claim()).toEqual([])
@@ -84,7 +84,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
     expect(await d.results(id)).toMatchObject({ book: 'booked', send: 'sent' })
     expect(await s.history(runId)).toEqual(expect.arrayContaining(['failed', 'redriven', 'succeeded']))
-    expect(await told(id, 'redriven')).toEqual([{ because: 'approved', gate: gate.id }])
+    expect(await recorded(id, 'redriven')).toEqual([{ because: 'approved', gate: gate.id }])
     expect((await d.store.read.runHistory(runId)).find((e) => e.type === 'redriven')?.actor).toBe('ann')
   })
 
@@ -121,7 +121,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await decide(gate, false)
     expect(await d.work()).toEqual(['after'])
     expect(await d.state(id)).toBe('completed')
-    expect(await told(id, 'node.skipped')).toMatchObject([{ code: 'pii', category: 'governance' }])
+    expect(await recorded(id, 'node.skipped')).toMatchObject([{ code: 'pii', category: 'governance' }])
   })
 
   it('when rejected with compensate, completed steps are undone, but not the forbidden step', async () => {
@@ -260,7 +260,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await d.fail(other!, { code: 'broken' })
     await d.fail(send!, FORBIDDEN)
     expect(await d.state(id)).toBe('failed')
-    expect(await told(id, 'gate.opened')).toEqual([])
+    expect(await recorded(id, 'gate.opened')).toEqual([])
   })
 
   it('late and repeated reports of the forbidden execution change nothing, before and after the decision', async () => {
@@ -321,7 +321,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await d.fail(undo, FORBIDDEN)
     expect(await d.state(id)).toBe('failed')
     expect(await d.store.read.instance(id)).toMatchObject({ outcome: 'rolled_back_partial' })
-    expect(await told(id, 'gate.opened')).toEqual([])
+    expect(await recorded(id, 'gate.opened')).toEqual([])
   })
 
   it('a retry of the failed workflow executes the forbidden step again, and may ask again', async () => {

@@ -41,8 +41,8 @@ describe.each(PLACES)('idle instances on $name', (place) => {
   it('a start passes through the queue: both steps are recorded, with the actor', async () => {
     const id = await d.start({ net: two, start: false })
     await d.engine.startInstance({ id, actor: 'ada' })
-    const told = await d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 10 })
-    expect(told.map(({ type, actor }) => [type, actor])).toEqual([
+    const recorded = await d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 10 })
+    expect(recorded.map(({ type, actor }) => [type, actor])).toEqual([
       ['instance.created', null],
       ['instance.queued', 'ada'],
       ['instance.dequeued', null],

@@ -29,7 +29,7 @@ describe.each(PLACES)('later on $name', (place) => {
   const get = async (id: string) =>
     (await d.store.read.run(id)) as NonNullable<Awaited<ReturnType<typeof d.store.read.run>>>
   const words = async (id: string): Promise<string[]> => (await d.store.read.runHistory(id)).map((e) => e.type)
-  const told = async (id: string, type: string): Promise<Json[]> =>
+  const recorded = async (id: string, type: string): Promise<Json[]> =>
     (await d.store.read.runHistory(id)).filter((e) => e.type === type).map((e) => JSON.parse(e.data ?? 'null') as Json)
 
   it('is pending again when it is due, on the same attempt', async () => {
@@ -55,7 +55,7 @@ describe.each(PLACES)('later on $name', (place) => {
       'started',
       'succeeded',
     ])
-    expect(await told(first.runId, 'returned')).toMatchObject([
+    expect(await recorded(first.runId, 'returned')).toMatchObject([
       { run_at: new Date(row.runAt).toISOString(), notes: [{ waits: 'for the bank' }] },
     ])
   })
@@ -121,7 +121,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await later(first, 9000, { reportId: 'another' })).toMatchObject({ status: 'stale' })
     await d.pass(1100)
     expect((await d.claimOne()).epoch).toBe(1)
-    expect(await told(first.runId, 'returned')).toHaveLength(1)
+    expect(await recorded(first.runId, 'returned')).toHaveLength(1)
   })
 
   it('releases its place under a limit while it waits', async () => {
@@ -221,7 +221,7 @@ describe.each(PLACES)('later on $name', (place) => {
     await d.fail(b)
     expect(await later(a, 1000, { notes: '["half done"]' })).toMatchObject({ status: 'recorded' })
     expect(await get(a.runId)).toMatchObject({ status: 'cancelled', attempt: 0 })
-    expect(await told(a.runId, 'cancelled')).toMatchObject([{ notes: ['half done'] }])
+    expect(await recorded(a.runId, 'cancelled')).toMatchObject([{ notes: ['half done'] }])
     expect(await d.state(id)).toBe('failed')
   })
 
@@ -244,7 +244,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await fetch()).toEqual([])
     await d.pass(5100)
     expect(await fetch()).toMatchObject([{ id: made?.id, attempt: 0 }])
-    expect(await told(made?.id as string, 'returned')).toMatchObject([{ notes: ['waits'] }])
+    expect(await recorded(made?.id as string, 'returned')).toMatchObject([{ notes: ['waits'] }])
   })
 
   it('an item of a list continues later like any run', async () => {

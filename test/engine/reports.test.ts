@@ -37,7 +37,7 @@ describe.each(PLACES)('reports on $name', (place) => {
     const slots = await d.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
-  const told = async (runId: string): Promise<[string, Json][]> =>
+  const recorded = async (runId: string): Promise<[string, Json][]> =>
     (await d.store.read.runHistory(runId)).flatMap(({ type, data }) => {
       const { notes, set } = JSON.parse(data ?? '{}')
       return notes === undefined && set === undefined ? [] : [[type, { notes, set }]]
@@ -68,7 +68,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       await settle(a, succeeded(), { set: '{"go":true,"page":{"n":3}}' })
       expect((await d.claimOne()).node).toBe('then')
       expect(await context(id)).toEqual({ go: true, page: { n: 3 } })
-      expect(await told(a.runId)).toEqual([['succeeded', { set: ['go', 'page'] }]])
+      expect(await recorded(a.runId)).toEqual([['succeeded', { set: ['go', 'page'] }]])
     })
 
     it('of a failure for good as well', async () => {
@@ -83,7 +83,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       const first = await d.claimOne()
       await settle(first, failed(), { set: '{"go":true}', notes: '["no luck"]' })
       expect(await context(id)).toEqual({})
-      expect(await told(first.runId)).toEqual([['retried', { notes: ['no luck'] }]])
+      expect(await recorded(first.runId)).toEqual([['retried', { notes: ['no luck'] }]])
       await settle(await d.claimOne(), succeeded(), { set: '{"page":1}' })
       expect((await d.claimOne()).node).toBe('else')
       expect(await context(id)).toEqual({ page: 1 })
@@ -108,7 +108,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       expect(await context(id)).toEqual({ page: 1, go: true })
       // The held token is admitted.
       expect((await d.claimOne()).node).toBe('b')
-      expect(await told(a.runId)).toEqual([
+      expect(await recorded(a.runId)).toEqual([
         ['returned', { notes: ['first'], set: ['page'] }],
         ['deferred', { notes: ['second'], set: ['go'] }],
       ])
@@ -124,7 +124,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       const stale = await settle(a, succeeded(), { set: '{"by":"a stranger"}', notes: '["stranger"]' })
       expect(stale.status).toBe('stale')
       expect(await context(id)).toEqual({ by: 'first' })
-      expect(await told(a.runId)).toHaveLength(1)
+      expect(await recorded(a.runId)).toHaveLength(1)
     })
 
     it('of an item and of an undo are entries like any other', async () => {
@@ -183,7 +183,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       const [settled] = await d.engine.leases.settle([{ ...report, set: { go: true }, notes: ['over http'] }])
       expect(settled).toMatchObject({ run: { status: 'succeeded' } })
       expect(await context(id)).toEqual({ go: true })
-      expect(await told(a?.id as string)).toEqual([['succeeded', { notes: ['over http'], set: ['go'] }]])
+      expect(await recorded(a?.id as string)).toEqual([['succeeded', { notes: ['over http'], set: ['go'] }]])
       expect((await d.claimOne()).node).toBe('then')
     })
   })
@@ -195,7 +195,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       await settle(await d.claimOne(), failed(), { notes: '[1]' })
       await settle(await d.claimOne(), { kind: 'later', delayMs: 0 }, { notes: '[2]' })
       await settle(await d.claimOne(), failed({ retryable: false }), { notes: '[3]' })
-      expect(await told(id)).toEqual([
+      expect(await recorded(id)).toEqual([
         ['retried', { notes: [1] }],
         ['returned', { notes: [2] }],
         ['failed', { notes: [3] }],
@@ -260,11 +260,11 @@ describe.each(PLACES)('reports on $name', (place) => {
 
   describe('separately stored arguments', () => {
     const long = 'x'.repeat(5000)
-    const aside = (more: object = {}) =>
+    const separateNet = (more: object = {}) =>
       net([node('a', [], { work: run('a', { args: { text: '{{ input.text }}' } }) })], { inlineBytes: 1024, ...more })
 
     it('are complete, in a session and under an HTTP lease', async () => {
-      await d.start({ net: aside(), input: { text: long } })
+      await d.start({ net: separateNet(), input: { text: long } })
       const a = await d.claimOne()
       expect(a.payload.length).toBeLessThan(100)
       expect(await d.session.dereference(a)).toEqual({ text: long })
@@ -289,7 +289,7 @@ describe.each(PLACES)('reports on $name', (place) => {
     })
 
     it('that are missing fail the run that refers to them', async () => {
-      const id = await d.start({ net: aside(), input: { text: long } })
+      const id = await d.start({ net: separateNet(), input: { text: long } })
       const a = await d.claimOne()
       const { $ref: key } = JSON.parse(a.payload)
       const delta = { slots: { remove: [{ instanceId: id, key }] } }

@@ -26,8 +26,8 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
     expect(await input(id)).toMatchObject([{ value: '{"amount":"ten"}' }])
     expect(await d.work((w) => w.node)).toEqual(['b', 'c'])
     expect(await d.results(again.id)).toEqual({ a: 'A', b: 'b', c: 'c' })
-    const told = await d.store.read.instanceEvents({ instanceId: again.id, afterSeq: 0, limit: 10 })
-    const retries = told.find((event) => event.type === 'instance.retries')
+    const recorded = await d.store.read.instanceEvents({ instanceId: again.id, afterSeq: 0, limit: 10 })
+    const retries = recorded.find((event) => event.type === 'instance.retries')
     expect(JSON.parse(retries?.data as string)).toEqual({ retry_of: id, actor: 'ada', input_edited: true })
   })
 

@@ -81,7 +81,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
         details: { validation_errors: [{ path: 'with.amount', message: 'must be number' }] },
       })
       expect(await s.history(pay.id)).toEqual(['created', 'failed'])
-      expect(await s.lastTold(pay.id)).toMatchObject({ data: { error: { code: 'invalid_input' }, attempt: 0 } })
+      expect(await s.lastRecorded(pay.id)).toMatchObject({ data: { error: { code: 'invalid_input' }, attempt: 0 } })
       expect(await d.state(id)).toBe('failed')
       expect(await d.error(id)).toBe('invalid_input')
       expect((await events(d, id)).slice(-4)).toEqual([

@@ -274,7 +274,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     const refused = node('b', [], { work: run('b', { args: { n: '{{ input.n }}' } }), schema, onFailure: 'skip' })
     const id = await d.start({ net: net([node('a', ['b']), refused]), input: { n: 'none' } })
     await d.succeed(await d.claimOne())
-    expect(await d.told(id, 'failed')).toMatchObject([{ node: 'b' }])
+    expect(await d.recorded(id, 'failed')).toMatchObject([{ node: 'b' }])
     await expectNumbered(d.store, id)
   })
 })

@@ -41,7 +41,9 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     await d.fail(b as never, { ...FINAL, message: 'second' })
     await d.work()
     expect(await end(id)).toEqual(['failed', 'failed', 'first'])
-    expect(await d.told(id, 'instance.failed')).toMatchObject([{ data: { error: { message: 'first', node: 'a' } } }])
+    expect(await d.recorded(id, 'instance.failed')).toMatchObject([
+      { data: { error: { message: 'first', node: 'a' } } },
+    ])
   })
 
   it('a parent receives the error of a child that failed without a drain', async () => {
@@ -196,7 +198,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     await d.work()
     await d.engine.patchContext({ instanceId: id, set: { open: true }, actor: null })
     expect(await d.state(id)).toBe('completed')
-    expect(await d.told(id, 'node.routed')).toMatchObject([
+    expect(await d.recorded(id, 'node.routed')).toMatchObject([
       {
         node: 's',
         data: { status: 'succeeded', mode: 'every', arcs: 3, taken: [0, 1, 2], to: ['g', 'x', 'l'], matched: true },
@@ -204,20 +206,22 @@ describe.each(PLACES)('verdicts on $name', (place) => {
       { node: 'l', data: { arcs: 0, taken: [], matched: false } },
       { node: 'g', data: { arcs: 0, taken: [], matched: false } },
     ])
-    const [held] = await d.told(id, 'node.held')
+    const [held] = await d.recorded(id, 'node.held')
     expect(held).toEqual({ node: 'g', data: { token: expect.any(Number), rule: null } })
-    const [admitted] = await d.told(id, 'node.admitted')
-    const [fired] = await d.told(id, 'node.fired')
+    const [admitted] = await d.recorded(id, 'node.admitted')
+    const [fired] = await d.recorded(id, 'node.fired')
     expect(admitted).toEqual({ node: 'g', data: { fire: fired?.data.fire, rule: 0 } })
     expect(fired).toMatchObject({ node: 'g', data: { kind: 'pass' } })
-    expect(await d.told(id, 'node.discarded')).toEqual([{ node: 'x', data: { rule: null } }])
+    expect(await d.recorded(id, 'node.discarded')).toEqual([{ node: 'x', data: { rule: null } }])
     const fire = expect.any(Number)
-    expect(await d.told(id, 'each.opened')).toEqual([{ node: 'l', data: { fire, total: 2, max: 1 } }])
-    expect(await d.told(id, 'each.closed')).toEqual([{ node: 'l', data: { fire, total: 2, success: 2, failed: 0 } }])
+    expect(await d.recorded(id, 'each.opened')).toEqual([{ node: 'l', data: { fire, total: 2, max: 1 } }])
+    expect(await d.recorded(id, 'each.closed')).toEqual([
+      { node: 'l', data: { fire, total: 2, success: 2, failed: 0 } },
+    ])
     const silent = await d.start({ net: net(nodes) })
     await d.work()
-    expect(await d.told(silent, 'node.routed')).toEqual([])
-    expect(await d.told(silent, 'node.held')).toEqual([{ node: 'g', data: null }])
+    expect(await d.recorded(silent, 'node.routed')).toEqual([])
+    expect(await d.recorded(silent, 'node.held')).toEqual([{ node: 'g', data: null }])
     await d.engine.cancelInstance({ id: silent, actor: null })
   })
 
@@ -232,7 +236,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(await d.store.read.slots({ instanceId: id, prefix: SLOT.discarded.prefix })).toMatchObject([
       { value: JSON.stringify({ held: 2, nodes: ['h1', 'h2'] }) },
     ])
-    expect((await d.told(id, 'node.discarded')).map((e) => [e.node, e.data.why ?? e.data])).toEqual([
+    expect((await d.recorded(id, 'node.discarded')).map((e) => [e.node, e.data.why ?? e.data])).toEqual([
       ['h1', 'complete'],
       ['h2', 'complete'],
       [null, 2],

@@ -85,7 +85,7 @@ function nested(depth) {
 
 const answer = { status_code: 200, headers: {}, body: { rows: [1] } }
 /** What a net provides about a playbook's step in a loop. */
-const told = {
+const facts = {
   input: { a: 1 },
   ctx: { a: 1 },
   args: { a: 1 },
@@ -95,11 +95,11 @@ const told = {
   $place: { instance: 'i', index: 0, total: 1, as: 'x' },
   item: 1,
 }
-const toldBefore = structuredClone(told)
+const factsBefore = structuredClone(facts)
 
 /** @param {string} names @returns {any} */
 function scopeOf(names) {
-  return names === 'playbook' ? playbookVocabulary.scope(told) : { ...given, ...large, host, watched }
+  return names === 'playbook' ? playbookVocabulary.scope(facts) : { ...given, ...large, host, watched }
 }
 
 const PROTOTYPES = [Object, Array, String, Number, Boolean, Function, Map, Set, RegExp, Error, Promise].map(
@@ -190,7 +190,7 @@ process.stdout.write(
       loaded: loaded.slice(before.loaded),
       files: readdirSync('.'),
       resources: process.getActiveResourcesInfo().filter((name) => /Process|TCP|UDP|FS|Getaddr|Worker/.test(name)),
-      given: isDeepStrictEqual(given, known) && isDeepStrictEqual(told, toldBefore),
+      given: isDeepStrictEqual(given, known) && isDeepStrictEqual(facts, factsBefore),
     },
   }),
 )

@@ -36,7 +36,7 @@ interface Tried {
   readonly grownMb: number
 }
 
-interface Told {
+interface Verdict {
   readonly tried: readonly Tried[]
   readonly delayMs: number
   readonly grownMb: number
@@ -54,7 +54,7 @@ const groups = [
   { what: 'the names of playbooks', names: 'playbook', attempts: playbookAttempts },
 ]
 
-function run(): Told {
+function run(): Verdict {
   const cwd = mkdtempSync(join(tmpdir(), 'petrel-escape-'))
   try {
     const program = fileURLToPath(new URL('escape-child.mjs', import.meta.url))
@@ -69,17 +69,17 @@ function run(): Told {
       timeout: 540_000,
     })
     if (child.status !== 0) throw new Error(`the process ended with ${child.status ?? child.signal}: ${child.stderr}`)
-    return JSON.parse(child.stdout) as Told
+    return JSON.parse(child.stdout) as Verdict
   } finally {
     rmSync(cwd, { recursive: true, force: true })
   }
 }
 
 describe('attempts to escape', () => {
-  let told: Told
+  let verdict: Verdict
   beforeAll(() => {
     buildIfStale()
-    told = run()
+    verdict = run()
   }, 600_000)
 
   it('are many, and all different', () => {
@@ -104,7 +104,7 @@ describe('attempts to escape', () => {
   })
 
   it('run nothing, read nothing and change nothing of the host', () => {
-    expect(told.touched).toEqual({
+    expect(verdict.touched).toEqual({
       ran: [],
       asked: [],
       calls: 0,
@@ -117,21 +117,21 @@ describe('attempts to escape', () => {
   })
 
   it('take little memory, and release it', () => {
-    const most = told.tried
+    const most = verdict.tried
       .filter(({ grownMb }) => grownMb > MOST_MB / 10)
       .map((one) => [short(one.source), one.grownMb])
-    expect(told.grownMb, JSON.stringify(most)).toBeLessThan(MOST_MB)
-    expect(told.keptMb).toBeLessThan(MOST_KEPT_MB)
+    expect(verdict.grownMb, JSON.stringify(most)).toBeLessThan(MOST_MB)
+    expect(verdict.keptMb).toBeLessThan(MOST_KEPT_MB)
   })
 
   it('block the event loop only briefly', () => {
-    const slow = told.tried.filter(({ cpuMs, budget }) => cpuMs > MOST_CPU_MS[budget]!)
+    const slow = verdict.tried.filter(({ cpuMs, budget }) => cpuMs > MOST_CPU_MS[budget]!)
     expect(slow.map((one) => [short(one.source), one.cpuMs])).toEqual([])
-    expect(told.delayMs).toBeLessThan(MOST_DELAY_MS)
+    expect(verdict.delayMs).toBeLessThan(MOST_DELAY_MS)
   })
 
   function triedWith(names: string, source: string, door: number): readonly Tried[] {
-    return told.tried.filter((one) => one.names === names && one.source === source && one.door === door)
+    return verdict.tried.filter((one) => one.names === names && one.source === source && one.door === door)
   }
 })
 

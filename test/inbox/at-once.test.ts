@@ -141,7 +141,7 @@ describe.each(SHARED)('at once on $name', (place) => {
       await eventually(async () => (await d.claim(50)).length > 0, 'work is there')
       expect(looks).not.toHaveBeenCalled()
       await go.cancel((await go.insert('y.v1')) as string)
-      await eventually(() => looks.mock.calls.length > 0, 'somebody looks')
+      await eventually(() => looks.mock.calls.length > 0, 'a search for foreign outcomes')
       looks.mockRestore()
     })
 

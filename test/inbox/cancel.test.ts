@@ -47,7 +47,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     const petrel = petrelOn(d.engine)
     const { reasons, begun } = await waiting(petrel, 'x.v1')
     const id = await enqueue({ maxAttempts: 5 })
-    await eventually(async () => begun.length === 1 && (await s.run(id)).startedAt !== null, 'its start is told')
+    await eventually(async () => begun.length === 1 && (await s.run(id)).startedAt !== null, 'its start is recorded')
     expect((await go.cancel(id)).count).toBe(1)
     expect(await go.status(id)).toBe('cancelled')
     await eventually(() => reasons.length === 1, 'it hears of it', 3_000)
@@ -114,8 +114,8 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     ])
     await go.succeed((await s.runAt(id, 'a.v1')).id)
     expect(await d.engine.ended({ id, kind: 'instance' })).toBe('compensated')
-    const told = await s.history(held.runId)
-    expect(told).toEqual(['created', 'leased', 'cancelled'])
+    const recorded = await s.history(held.runId)
+    expect(recorded).toEqual(['created', 'leased', 'cancelled'])
   })
 
   it.each(['ignore', 'undo'] as const)(

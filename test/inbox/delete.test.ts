@@ -59,9 +59,12 @@ describe.each(SHARED)('deleted on $name', (place) => {
   it('callers that wait for a deleted run get an error', async () => {
     const id = await enqueue()
     const ended = d.engine.ended({ id, kind: 'run' })
-    const told = expect(ended).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('deleted') })
+    const refusal = expect(ended).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('deleted'),
+    })
     await d.engine.deleteRun({ id, actor: null })
-    await told
+    await refusal
   })
 
   it('its unique key is released; its idempotency key is used permanently, even after retention has removed the run', async () => {

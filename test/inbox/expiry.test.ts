@@ -28,8 +28,8 @@ describe.each(SHARED)('a foreign lease that expires on $name', (place) => {
     expect(await go.status(id)).toBe('leased')
     await d.pass(1_001)
     expect(await s.run(id)).toMatchObject({ status: 'pending', attempt: 1, leasedBy: null, leaseUntil: null, epoch: 1 })
-    const told = await s.lastTold(id)
-    expect(told).toMatchObject({
+    const recorded = await s.lastRecorded(id)
+    expect(recorded).toMatchObject({
       type: 'retried',
       data: { attempt: 1, reason: 'lease_expired', error: { code: 'lease_expired' } },
     })
@@ -45,7 +45,7 @@ describe.each(SHARED)('a foreign lease that expires on $name', (place) => {
     }
     expect(await go.claim()).toBeNull()
     expect(await s.run(id)).toMatchObject({ status: 'failed', attempt: 3, unknown: true })
-    expect(await s.lastTold(id)).toMatchObject({ type: 'failed', data: { attempt: 3, reason: 'lease_expired' } })
+    expect(await s.lastRecorded(id)).toMatchObject({ type: 'failed', data: { attempt: 3, reason: 'lease_expired' } })
     expect((await s.history(id)).filter((type) => type === 'failed' || type === 'retried')).toEqual([
       'retried',
       'retried',

@@ -104,7 +104,7 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
     const run = await s.run(id)
     expect(run).toMatchObject({ status: 'pending', attempt: 1, lastError: 'n'.repeat(65_536) })
     expect(JSON.parse(run.error as string)).toEqual({ code: 'handler_error', message: 'n'.repeat(65_536) })
-    const { type, data } = await s.lastTold(id)
+    const { type, data } = await s.lastRecorded(id)
     expect([type, JSON.stringify(data).length < 66_000]).toEqual(['retried', true])
   })
 

@@ -68,11 +68,11 @@ describe.skipIf(postgresUrl() === null || python === undefined)('a chain with wo
         const by = body.steps.map((step: { result: { by: string } }) => step.result.by)
         expect(by).toEqual(['typescript', 'python', 'sql', 'python'])
         // Each step at least once: a poll that a busy machine interrupts returns its runs.
-        const told = await foreign.sql(
+        const recorded = await foreign.sql(
           `SELECT h.event_type, count(DISTINCT r.id)::int AS n FROM workflow_history h JOIN workflow_run r ON r.id = h.workflow_id
            WHERE r.instance_id = '${id}' AND h.event_type IN ('created', 'leased', 'started', 'succeeded') GROUP BY 1 ORDER BY 1`,
         )
-        expect(told.rows).toEqual(
+        expect(recorded.rows).toEqual(
           ['created', 'leased', 'started', 'succeeded'].map((event_type) => ({ event_type, n: 4 })),
         )
         expect((await sh.petrel('doctor', '--store', database.url)).code).toBe(0)

@@ -22,7 +22,7 @@ describe.each(SHARED)('published as OJS events on $name', (place) => {
     expect(await d.doctor()).toEqual([])
     await s.close()
   })
-  const told = async (): Promise<[string, unknown][]> => {
+  const recorded = async (): Promise<[string, unknown][]> => {
     const feed = await d.store.read.feed({ afterId: 0, limit: 1000 })
     const mapped = await ojsEvents(d.engine, feed)
     return mapped.map(({ wire: { type, data } }) => [type, data['attempt'] ?? data['step_index'] ?? null])
@@ -36,7 +36,7 @@ describe.each(SHARED)('published as OJS events on $name', (place) => {
     await d.engine.sweep()
     await go.succeed((await go.claimed('py-1')).id, { n: 2 })
     await d.engine.sweep()
-    expect(await told()).toEqual([
+    expect(await recorded()).toEqual([
       ['workflow.created', null],
       ['job.enqueued', null],
       ['job.started', 1],

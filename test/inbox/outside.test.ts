@@ -61,8 +61,8 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     await d.engine.sweep()
     await d.engine.sweep()
     expect(await d.state(id)).toBe('completed')
-    const told = ['created', 'leased', 'started', 'heartbeat', 'retried', 'leased', 'started', 'succeeded']
-    expect(await s.history(first.id)).toEqual(told)
+    const recorded = ['created', 'leased', 'started', 'heartbeat', 'retried', 'leased', 'started', 'succeeded']
+    expect(await s.history(first.id)).toEqual(recorded)
     expect(await s.run(first.id)).toMatchObject({ leasedBy: null, leaseUntil: null, sessionId: null, attempt: 1 })
   })
 
@@ -75,8 +75,8 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await s.history(step.id)).toEqual(['created', 'leased', 'started'])
     expect(await s.history(bare)).toEqual(['created', 'succeeded'])
     await d.engine.sweep()
-    expect(await s.lastTold(step.id)).toEqual({ type: 'succeeded', data: null, seq: 4 })
-    expect(await s.lastTold(bare)).toMatchObject({ type: 'succeeded', seq: null })
+    expect(await s.lastRecorded(step.id)).toEqual({ type: 'succeeded', data: null, seq: 4 })
+    expect(await s.lastRecorded(bare)).toMatchObject({ type: 'succeeded', seq: null })
     expect(await s.history(bare)).toEqual(['created', 'succeeded'])
     expect(await d.state(id)).toBe('completed')
   })

@@ -25,7 +25,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
         `INSERT INTO workflow_event (workflow_id, event_type, data) VALUES ('${id}', '${word}', '${JSON.stringify(data)}')`,
       )
     ).count
-  const told = async (id: string): Promise<string[]> =>
+  const recorded = async (id: string): Promise<string[]> =>
     (await d.store.read.runHistory(id)).map(({ type, data }) =>
       data === null ? type : `${type} ${JSON.stringify(JSON.parse(data))}`,
     )
@@ -43,7 +43,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     await go.succeed(id, 1)
     expect(await tell(id, 'heartbeat', { done: 1 })).toBe(0)
     expect(await tell(id, 'succeeded', { mine: true })).toBe(0)
-    expect(await told(id)).toEqual([
+    expect(await recorded(id)).toEqual([
       'created',
       expect.stringMatching(/^leased /),
       'started {"worker_id":"go-1"}',

@@ -243,8 +243,8 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
         finding: `of report.daily.v1 was disabled by the engine: ${disabled.disabledReason}; correct it and resume it`,
       },
     ])
-    const told = (await d.store.read.feed({ afterId: 0, limit: 100 })).filter((e) => e.type === 'schedule.disabled')
-    expect(told.map((e) => JSON.parse(e.data as string))).toEqual([
+    const recorded = (await d.store.read.feed({ afterId: 0, limit: 100 })).filter((e) => e.type === 'schedule.disabled')
+    expect(recorded.map((e) => JSON.parse(e.data as string))).toEqual([
       { schedule: broken, type: 'report.daily.v1', reason: disabled.disabledReason },
     ])
     await expect(d.engine.inboxSchedules.resume(broken)).rejects.toMatchObject({ code: 'invalid_request' })

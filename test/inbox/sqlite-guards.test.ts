@@ -201,7 +201,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file enforce the rules o
     for (const word of ['succeeded', 'failed', 'retried', 'cancelled', 'heartbeat'])
       expect(await event(id, word)).toBe(0)
     await d.engine.sweep()
-    expect(await t.told(id)).toEqual([
+    expect(await t.recorded(id)).toEqual([
       'created',
       'leased {"worker_id":"sh-1","attempt":0}',
       'started {"worker_id":"sh-1"}',

@@ -115,11 +115,11 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect((await d.succeed(delivery, 'too late')).status).toBe('stale')
     expect((await d.succeed(other)).status).toBe('recorded')
     await d.engine.sweep()
-    await eventually(() => d.stopped.includes(id), 'its worker is told')
+    await eventually(() => d.stopped.includes(id), 'its worker is asked to stop')
     expect(await t.run(id)).toMatchObject({ status: 'cancelled', result: null, sessionId: null, leasedAt: null })
-    const told = await t.told(id)
-    expect(told.map((line) => line.split(' ')[0])).toEqual(['created', 'leased', 'started', 'cancelled'])
-    expect(told.at(-1)).toContain('"message":"cancelled by plain SQL"')
+    const recorded = await t.recorded(id)
+    expect(recorded.map((line) => line.split(' ')[0])).toEqual(['created', 'leased', 'started', 'cancelled'])
+    expect(recorded.at(-1)).toContain('"message":"cancelled by plain SQL"')
   })
 
   it('a cancel of a running step ends its workflow, and the worker is notified at once', async () => {

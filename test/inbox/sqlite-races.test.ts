@@ -66,10 +66,10 @@ describe.skipIf(!hasSqlite3())('sqlite3 processes side by side', () => {
     const all = [...ours, ...theirs.flat()]
     expect([all.length, new Set(all).size]).toEqual([120, 120])
     await d.engine.sweep()
-    const told = await t.tool.ask(
+    const recorded = await t.tool.ask(
       `SELECT event_type, count(*) AS n FROM workflow_history GROUP BY 1 HAVING event_type IN ('created', 'leased', 'started', 'succeeded') ORDER BY 1`,
     )
-    expect(told.map((row) => row['n'])).toEqual([120, 120, 120, 120])
+    expect(recorded.map((row) => row['n'])).toEqual([120, 120, 120, 120])
   })
 
   it('of a simultaneous cancel and completion one wins, and it is recorded once', {

@@ -53,7 +53,7 @@ export class ToolStage {
   }
 
   /** The history of a run as the tool reads it: types, followed by their data. */
-  async told(id: string): Promise<string[]> {
+  async recorded(id: string): Promise<string[]> {
     const rows = await this.tool.ask(
       `SELECT event_type || coalesce(' ' || data, '') AS line FROM workflow_history WHERE workflow_id = '${id}'
        ORDER BY created_at, coalesce(event_id, part * 9007199254740991), part`,

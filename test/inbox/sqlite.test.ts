@@ -34,7 +34,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
       inbox: true,
     })
     for (const moment of [run.runAt, run.createdAt]) expect(Math.abs(moment - now)).toBeLessThan(60_000)
-    expect(await t.told(id)).toEqual(['created'])
+    expect(await t.recorded(id)).toEqual(['created'])
     expect(JSON.parse((await d.claimOne()).payload)).toEqual({ width: 300 })
   })
 
@@ -48,7 +48,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
       queue: 'media',
       tenant: 'acme',
     })
-    expect(await t.told(id)).toEqual([`created ${JSON.stringify({ run_at: new Date(later).toISOString() })}`])
+    expect(await t.recorded(id)).toEqual([`created ${JSON.stringify({ run_at: new Date(later).toISOString() })}`])
     expect(await d.claim()).toEqual([])
   })
 
@@ -96,7 +96,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     const store = await openStore(t.s.url)
     const found = await store.read.run(id)
     expect(found).toMatchObject({ status: 'pending', inbox: true })
-    expect(await t.told(id)).toEqual(['created'])
+    expect(await t.recorded(id)).toEqual(['created'])
     await store.close()
     // Opened again for afterEach.
     await t.close()
@@ -164,7 +164,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
       settledAt: expect.any(Number),
       finishedAt: expect.any(Number),
     })
-    expect(await t.told(id)).toEqual([
+    expect(await t.recorded(id)).toEqual([
       'created',
       'leased {"worker_id":"sh-1","attempt":0}',
       'started {"worker_id":"sh-1"}',
@@ -194,7 +194,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     await d.engine.sweep()
     expect(await t.run(id)).toMatchObject({ status: 'failed', attempt: 2, epoch: 2, unknown: false })
     const error = '"error":{"code":"handler_error","message":"no route"}'
-    expect(await t.told(id)).toEqual([
+    expect(await t.recorded(id)).toEqual([
       'created',
       'leased {"worker_id":"sh-1","attempt":0}',
       'started {"worker_id":"sh-1"}',
@@ -240,8 +240,8 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     expect(await sh.claim()).toBeNull()
     expect(await t.run(id)).toMatchObject({ status: 'failed', attempt: 2, unknown: true, settledAt: null })
     await d.engine.sweep()
-    const told = await t.told(id)
-    expect(told.map((line) => line.split(' ')[0])).toEqual([
+    const recorded = await t.recorded(id)
+    expect(recorded.map((line) => line.split(' ')[0])).toEqual([
       'created',
       'leased',
       'started',
@@ -250,7 +250,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
       'started',
       'failed',
     ])
-    expect(told.at(-1)).toContain('lease_expired')
+    expect(recorded.at(-1)).toContain('lease_expired')
     expect((await t.run(id)).settledAt).not.toBeNull()
   })
 

@@ -59,7 +59,9 @@ export class Stage {
   }
 
   /** The data of the last event of a run. */
-  async lastTold(id: string): Promise<{ readonly type: string; readonly data: unknown; readonly seq: number | null }> {
+  async lastRecorded(
+    id: string,
+  ): Promise<{ readonly type: string; readonly data: unknown; readonly seq: number | null }> {
     const { type, data, seq } = (await this.d.store.read.runHistory(id)).at(-1) as StoredEvent
     return { type, data: data === null ? null : JSON.parse(data), seq }
   }

@@ -159,7 +159,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
   })
 
   /** Read after the correction; corrected once, however often it is checked. */
-  async function stands(time: () => Promise<number | null | undefined>, lengthMs: number): Promise<void> {
+  async function expectStable(time: () => Promise<number | null | undefined>, lengthMs: number): Promise<void> {
     const now = await d.store.now()
     const at = await time()
     expect((at ?? Number.NaN) - now).toBeLessThanOrEqual(lengthMs)
@@ -293,7 +293,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
       },
     },
   ]
-  test.each(CASES)('$what lasts for its own time', async ({ lengthMs, of }) => stands(await of(), lengthMs))
+  test.each(CASES)('$what lasts for its own time', async ({ lengthMs, of }) => expectStable(await of(), lengthMs))
 
   async function webhook(): Promise<void> {
     const now = await d.store.now()

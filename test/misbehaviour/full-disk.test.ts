@@ -63,7 +63,9 @@ class Chain {
   async ends(): Promise<readonly number[]> {
     const { steps } = await this.look()
     const histories = steps.map(({ job_id }: { job_id: string }) => this.#serving.store.read.runHistory(job_id))
-    return (await Promise.all(histories)).map((told) => told.filter(({ type }: any) => type === 'succeeded').length)
+    return (await Promise.all(histories)).map(
+      (recorded) => recorded.filter(({ type }: any) => type === 'succeeded').length,
+    )
   }
 }
 

@@ -189,21 +189,21 @@ onBothStores('events with long results', (stage) => {
   test('shorten a poll, which continues where it ended, and are left out of a page by number', async () => {
     const s = await stage.serve()
     for (let i = 0; i < 12; i++) {
-      await s.post('/ojs/v1/jobs', { type: 'huge', args: [i], options: { queue: 'told' } })
-      const { jobs } = (await s.post('/ojs/v1/workers/fetch', { queues: ['told'], worker_id: 'w' })).body
+      await s.post('/ojs/v1/jobs', { type: 'huge', args: [i], options: { queue: 'results' } })
+      const { jobs } = (await s.post('/ojs/v1/workers/fetch', { queues: ['results'], worker_id: 'w' })).body
       const report = { job_id: jobs[0].id, worker_id: 'w', attempt: 1, result: { text: 'x'.repeat(250_000) } }
       expect((await s.post('/ojs/v1/workers/ack', report)).status).toBe(200)
     }
-    const told: any[] = []
+    const recorded: any[] = []
     for (let cursor = '0', more = true; more; ) {
       const poll = await s.get(`/ojs/v1/events?types=job.completed&limit=1000&after=${encodeURIComponent(cursor)}`)
       expect([poll.status, poll.text.length < 2 * MB]).toEqual([200, true])
-      told.push(...poll.body.events)
+      recorded.push(...poll.body.events)
       cursor = poll.body.cursor
       more = poll.body.has_more
     }
-    expect(new Set(told.map(({ id }) => id)).size).toBe(12)
-    expect(told.map(({ data }) => data.result.text.length)).toEqual(Array(12).fill(250_000))
+    expect(new Set(recorded.map(({ id }) => id)).size).toBe(12)
+    expect(recorded.map(({ data }) => data.result.text.length)).toEqual(Array(12).fill(250_000))
     const page = await s.get('/ojs/v1/events?types=job.completed&page=1&per_page=100')
     expect([page.status, page.text.length < 3 * MB, page.body.events.length]).toEqual([200, true, 12])
     expect(page.body.events.at(-1)).toMatchObject({ type: 'job.completed', data: { $omitted: {} } })

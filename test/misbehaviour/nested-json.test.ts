@@ -201,8 +201,8 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     await pastTriggers(text, id, `{"error":${DEEP}}`)
     const events = await serving.get('/ojs/v1/events?limit=1000')
     expect(events.status).toBe(200)
-    const told = events.body.events.filter(({ subject }: { subject: string }) => subject === id)
-    expect(told.map(({ type }: { type: string }) => type)).toEqual(['job.enqueued', 'system.unreadable_event'])
+    const recorded = events.body.events.filter(({ subject }: { subject: string }) => subject === id)
+    expect(recorded.map(({ type }: { type: string }) => type)).toEqual(['job.enqueued', 'system.unreadable_event'])
     expect((await serving.get(`/v1/runs/${id}/events`)).status).toBe(200)
   })
 

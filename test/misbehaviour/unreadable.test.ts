@@ -76,9 +76,9 @@ onBothStores('a row that cannot be read', (stage) => {
     const cursor = (await serving.get('/ojs/v1/events?limit=1000')).body.cursor
     const open = new AbortController()
     const stream = await fetch(`${serving.server.url}/ojs/v1/events/stream?after=${cursor}`, { signal: open.signal })
-    const ids = await enqueue('told', 1)
+    const ids = await enqueue('published', 1)
     broken.add(ids[0] as string)
-    const [later] = await enqueue('told', 1)
+    const [later] = await enqueue('published', 1)
     const wanted = [
       [ids[0], 'system.unreadable_event'],
       [later, 'job.enqueued'],

@@ -102,8 +102,12 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
         await transport.close()
       }
       const nc = await connect({ servers: nats.url, user: 'service', pass: 's' })
-      const told = publishStepCompletion(nc, { stepId: 'a', instanceId: 'b' }, { prefix: 'elsewhere', giveUpMs: 300 })
-      await expect(told).rejects.toThrow()
+      const publishing = publishStepCompletion(
+        nc,
+        { stepId: 'a', instanceId: 'b' },
+        { prefix: 'elsewhere', giveUpMs: 300 },
+      )
+      await expect(publishing).rejects.toThrow()
       await nc.close()
     })
   })

@@ -247,7 +247,7 @@ async function eventsOf(engine: EngineApi, instanceId: string, type: string) {
 async function notesOf(engine: EngineApi, instanceId: string): Promise<unknown[]> {
   const events = await engine.queries.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
   return events.flatMap(({ data }) => {
-    const told = data === null ? null : JSON.parse(data)
-    return told?.notes === undefined ? [] : [told.notes]
+    const recorded = data === null ? null : JSON.parse(data)
+    return recorded?.notes === undefined ? [] : [recorded.notes]
   })
 }

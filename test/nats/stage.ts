@@ -122,8 +122,8 @@ export class Road {
   }
 
   /** As a service publishes by hand: no acknowledgement is awaited. */
-  complete({ stepId, instanceId }: Pick<Seen, 'stepId' | 'instanceId'>, said: object = { success: true }): void {
-    this.tell({ workflow_instance_id: instanceId, step_id: stepId, ...said })
+  complete({ stepId, instanceId }: Pick<Seen, 'stepId' | 'instanceId'>, reply: object = { success: true }): void {
+    this.tell({ workflow_instance_id: instanceId, step_id: stepId, ...reply })
   }
 
   /** On the subject of completions. */

@@ -21,10 +21,10 @@ export function wholeArgs(
     return withShared(slots, args, seen)
   }
   const value = slots.get($ref)
-  law(value !== undefined, `nothing lies at ${$ref}`)
+  law(value !== undefined, `nothing is stored at ${$ref}`)
   const mistakable = isMap(value) && Object.hasOwn(value, '$ref')
-  seen.add(mistakable ? 'aside for its looks' : 'aside for its length')
-  law(mistakable || bytesOf(value) > inlineBytes, `what lies at ${$ref} is short`)
+  seen.add(mistakable ? 'separate for its form' : 'separate for its length')
+  law(mistakable || bytesOf(value) > inlineBytes, `the value at ${$ref} is short`)
   return withShared(slots, value, seen)
 }
 
@@ -34,7 +34,7 @@ function withShared(slots: Slots, args: Json, seen: Set<string>): Json {
   if (typeof $shared !== 'string') return args
   const shared = slots.get($shared)
   law(isMap(shared), `nothing is shared at ${$shared}`)
-  if (Object.hasOwn(shared, '$shared')) seen.add('aside as if shared')
+  if (Object.hasOwn(shared, '$shared')) seen.add('separate as if shared')
   return { ...shared, ...own }
 }
 

@@ -127,7 +127,7 @@ test('a drain reaches every one of 1,500 attached children, and closes 1,500 gat
   expect(world.marking).toMatchObject({ open: 3_000, gates: 1_500 })
   world.happen({ kind: 'cancel' })
   expect(world.marking).toMatchObject({ phase: 'drain', gates: 0, open: 1_500 })
-  expect(world.toldToCancel.size).toBe(1_500)
+  expect(world.askedToCancel.size).toBe(1_500)
   endAll(world)
   expect(world.marking.state).toBe('cancelled')
 })

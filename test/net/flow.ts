@@ -231,7 +231,7 @@ export abstract class Flow extends Memory {
     const token = scope.owner!
     if (scope.kind === 'each') return this.#closeEach(token, token.at.work as EachWork, scope.items)
     token.state = 'gone'
-    this.seen.add(scope.arrived > 0 ? 'scope goes on' : 'scope ends')
+    this.seen.add(scope.arrived > 0 ? 'scope continues' : 'scope ends')
     if (scope.parent!.kind === 'fork') this.seen.add('scope nested')
     if (scope.arrived > 0) this.send(scope.continuation!, null, token.scope)
   }

@@ -16,7 +16,7 @@ export interface Token {
 export interface FlowScope {
   readonly kind: 'root' | 'fork' | 'each'
   readonly parent: FlowScope | null
-  /** The token that stands for the scope in its parent. */
+  /** The token that represents the scope in its parent. */
   readonly owner: Token | null
   readonly continuation: string | null
   arrived: number

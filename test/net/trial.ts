@@ -198,13 +198,13 @@ export class Trial {
     this.#compare()
   }
 
-  #deliver(happening: Happening, told: OracleHappening, only?: 'forward'): void {
+  #deliver(happening: Happening, happened: OracleHappening, only?: 'forward'): void {
     if (only !== undefined && this.oracle.phase !== only) return
     this.seen.add(`happening ${happening.kind}`)
     this.log.push(describe(happening))
     this.#delivered.push(happening)
     this.world.happen(happening)
-    this.oracle.happen(told)
+    this.oracle.happen(happened)
     this.#compare()
   }
 
@@ -241,12 +241,12 @@ export class Trial {
   }
 
   #compare(): void {
-    const says = oracleSays(this.oracle)
+    const expected = oracleSays(this.oracle)
     const did = worldDid(this.world)
-    for (const field of Object.keys(says) as (keyof typeof says)[]) {
-      if (same(says[field], did[field])) continue
+    for (const field of Object.keys(expected) as (keyof typeof expected)[]) {
+      if (same(expected[field], did[field])) continue
       throw new Disagreement(
-        `${field}: oracle ${show(says[field])}, fire ${show(did[field])}, error slot ${show(this.world.slots.get('e'))}`,
+        `${field}: oracle ${show(expected[field])}, fire ${show(did[field])}, error slot ${show(this.world.slots.get('e'))}`,
       )
     }
   }

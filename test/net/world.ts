@@ -42,7 +42,7 @@ export function startedChild(node: string, nth: number): Json {
 }
 
 const FACT_ROUNDS = 200
-const TOLD_IF_ASKED = new Set([
+const RECORDED_ON_REQUEST = new Set([
   'node.admitted',
   'node.fired',
   'node.routed',
@@ -67,7 +67,7 @@ export class World {
   /** The kinds of cases that occurred: for coverage only. */
   readonly seen = new Set<string>()
   /** Children that were asked to stop. */
-  readonly toldToCancel = new Set<string>()
+  readonly askedToCancel = new Set<string>()
 
   readonly #implementation: Implementation
   readonly #net: ReturnType<Implementation['compileNet']>
@@ -164,7 +164,7 @@ export class World {
         .sort(byKey)
     const ids = (kind: Row['kind'], limit: number, started: boolean) =>
       this.rows
-        .filter((row) => row.kind === kind && row.open && (started || !row.started) && !this.toldToCancel.has(row.id))
+        .filter((row) => row.kind === kind && row.open && (started || !row.started) && !this.askedToCancel.has(row.id))
         .slice(0, limit)
         .map((row) => row.id)
     return {
@@ -188,7 +188,7 @@ export class World {
   #result(node: string, fire: number | undefined): Json {
     const { kind } = this.#net.byKey.get(node)!.work
     const rows = this.rows.filter(({ place }) => place.node === node && place.role === 'work')
-    // A reply, and which child stands for a node, are kept in a slot that the next one overwrites.
+    // A reply, and the child of a node, are kept in a slot that the next one overwrites.
     if (fire === undefined && (kind === 'gate' || kind === 'child')) {
       const ended = rows.filter((row) => row.endedAt > 0 && (kind === 'child' || row.succeeded))
       const last = ended.sort((a, b) => b.endedAt - a.endedAt)[0]
@@ -274,7 +274,7 @@ export class World {
           effect.undo === (this.marking.state === 'compensating'),
           'a child undoes its work exactly if its parent does',
         )
-        this.toldToCancel.add(effect.id)
+        this.askedToCancel.add(effect.id)
         return
       case 'deadline':
         this.deadline = effect.inMs
@@ -296,8 +296,8 @@ export class World {
 
   #heard(type: string, node: string | null): void {
     const { tells } = this.#net.net
-    law(tells === true || !TOLD_IF_ASKED.has(type), `${type} of ${node} is told though nobody asked`)
-    this.seen.add(`told ${type}`)
+    law(tells === true || !RECORDED_ON_REQUEST.has(type), `${type} of ${node} is recorded without a request`)
+    this.seen.add(`recorded ${type}`)
   }
 
   #at(place: Place): Row {

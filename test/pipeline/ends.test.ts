@@ -178,7 +178,7 @@ describe('notes', () => {
     ]
     const { notes } = await execute(new FakeRun(program(tasks)), { tool })
     const common = { kind: 'fake', at: expect.any(Number), ms: expect.any(Number) }
-    const failure = { kind: 'server_error', code: 'HTTP_500', message: 'it said server_error', retryable: true }
+    const failure = { kind: 'server_error', code: 'HTTP_500', message: 'it answered server_error', retryable: true }
     expect(notes).toEqual([
       {
         ...common,

@@ -33,7 +33,7 @@ export interface ToyTask {
   readonly marks: boolean
 }
 
-export interface Told {
+export interface Foretold {
   /** `task#attempt`, in order. */
   readonly tries: readonly string[]
   readonly rests: readonly number[]
@@ -43,7 +43,7 @@ export interface Told {
   readonly counter: number
 }
 
-export function foretell(tasks: readonly ToyTask[], most: number): Told {
+export function foretell(tasks: readonly ToyTask[], most: number): Foretold {
   const tries: string[] = []
   const rests: number[] = []
   const asked = tasks.map(() => 0)
@@ -51,10 +51,10 @@ export function foretell(tasks: readonly ToyTask[], most: number): Told {
   let result = 0
   let at = 0
   let attempt = 1
-  const told = (end: Told['end'], what: number | string): Told => ({ tries, rests, end, with: what, counter })
+  const ended = (end: Foretold['end'], what: number | string): Foretold => ({ tries, rests, end, with: what, counter })
 
   while (at < tasks.length) {
-    if (tries.length === most) return told('failed', 'unknown')
+    if (tries.length === most) return ended('failed', 'unknown')
     const { answers, rules, unmatched, marks } = tasks[at]!
     const answer = answers[asked[at]! % answers.length]!
     asked[at]!++
@@ -65,7 +65,7 @@ export function foretell(tasks: readonly ToyTask[], most: number): Told {
 
     let chosen: ToyRule | null = null
     for (const rule of rules) {
-      if (rule.when === 'wrong') return told('failed', 'transform')
+      if (rule.when === 'wrong') return ended('failed', 'transform')
       if (!holds(rule.when)) continue
       chosen = rule
       break
@@ -78,18 +78,18 @@ export function foretell(tasks: readonly ToyTask[], most: number): Told {
     if (good && leaves && marks) counter = before + 10
     if (chosen?.counts) counter = before + 1
 
-    if (does === 'fail') return told('failed', good ? 'unknown' : kind)
+    if (does === 'fail') return ended('failed', good ? 'unknown' : kind)
     if (does === 'retry') {
-      if (attempt >= chosen!.attempts) return told('failed', good ? 'unknown' : kind)
+      if (attempt >= chosen!.attempts) return ended('failed', good ? 'unknown' : kind)
       const { backoff, delay } = chosen!
       rests.push(backoff === 'none' ? delay : backoff === 'linear' ? delay * attempt : delay * 2 ** (attempt - 1))
       attempt++
       continue
     }
     const goal = does === 'jump' ? (chosen!.to === 'previous' ? at - 1 : chosen!.to) : at + 1
-    if (goal < 0) return told('failed', 'transform')
+    if (goal < 0) return ended('failed', 'transform')
     if (good) result = number
-    if (does === 'break') return told('done', result)
+    if (does === 'break') return ended('done', result)
     at = goal
     attempt = 1
 
@@ -101,5 +101,5 @@ export function foretell(tasks: readonly ToyTask[], most: number): Told {
       return typeof when === 'object' && counter < when.counterBelow
     }
   }
-  return told('done', result)
+  return ended('done', result)
 }

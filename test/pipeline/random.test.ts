@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it, vi } from 'vitest'
-import { type Condition, foretell, type Told, type ToyRule, type ToyTask } from './oracle.ts'
+import { type Condition, type Foretold, foretell, type ToyRule, type ToyTask } from './oracle.ts'
 import { error, execute, FakeRun, FakeTool, ok, program, rule, task } from './rig.ts'
 
 const MOST = 60
@@ -54,7 +54,7 @@ const plus = (n: number) => ({ 'ctx.counter': `{{ (ctx.counter or 0) + ${n} }}` 
  * The same program in the notation, executed as a worker does: a long rest returns the run, which is then claimed
  * again.
  */
-async function observe(toys: readonly ToyTask[], longRestMs: number): Promise<Told> {
+async function observe(toys: readonly ToyTask[], longRestMs: number): Promise<Foretold> {
   const asked = toys.map(() => 0)
   const tool = new FakeTool((call, n) => {
     const at = Number(call.config['at'])
@@ -114,11 +114,11 @@ it.each([
   try {
     await fc.assert(
       fc.asyncProperty(programs, async (toys) => {
-        const told = foretell(toys, MOST)
-        ends[told.end]++
-        if (told.rests.length > 0) ends.rested++
-        if (told.tries.length > toys.length + told.rests.length) ends.jumped++
-        expect(await observe(toys, longRestMs)).toEqual(told)
+        const observed = foretell(toys, MOST)
+        ends[observed.end]++
+        if (observed.rests.length > 0) ends.rested++
+        if (observed.tries.length > toys.length + observed.rests.length) ends.jumped++
+        expect(await observe(toys, longRestMs)).toEqual(observed)
       }),
       { seed: 20261116, numRuns: 600 },
     )

@@ -48,7 +48,7 @@ export function error(kind = 'server_error', more: Partial<Envelope> = {}): Enve
   return {
     status: 'error',
     result: null,
-    error: { kind, retryable: true, code: 'HTTP_500', message: `it said ${kind}` },
+    error: { kind, retryable: true, code: 'HTTP_500', message: `it answered ${kind}` },
     ...more,
   }
 }

@@ -51,11 +51,11 @@ describe('tasks in order', () => {
     expect(tool.labels).toEqual(['a'])
     expect(done.failure).toEqual({
       code: 'rate_limit',
-      message: 'it said rate_limit',
+      message: 'it answered rate_limit',
       retryable: false,
       details: {
         task: 'a',
-        error: { kind: 'rate_limit', retryable: true, code: 'HTTP_500', message: 'it said rate_limit' },
+        error: { kind: 'rate_limit', retryable: true, code: 'HTTP_500', message: 'it answered rate_limit' },
         http: { status: 429, headers: { 'retry-after': '3' } },
       },
     })

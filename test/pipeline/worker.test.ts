@@ -80,8 +80,8 @@ describe.each(PLACES)('steps on $name', (place) => {
     expect(await s.context(id)).toEqual({ total: 123 })
     expect(pages.requests.map(({ url }) => url.slice(-1))).toEqual(['1', '2', '2', '3', '3'])
     const run = await s.runWhen(id, () => true)
-    const [told] = await notes(s, run.id, 'succeeded')
-    expect(told.map((n: any) => `${n.task}#${n.attempt} ${n.status}`)).toEqual([
+    const [recorded] = await notes(s, run.id, 'succeeded')
+    expect(recorded.map((n: any) => `${n.task}#${n.attempt} ${n.status}`)).toEqual([
       'init#1 ok',
       'fetch#1 ok',
       'paginate#1 ok',

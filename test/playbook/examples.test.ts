@@ -108,8 +108,8 @@ describe.each(STORES)('examples on $name', (place) => {
         expect(await stage.ended(id)).toBe('completed: success')
         expect((await stage.results(id))['sum']).toMatchObject({ rows: [{ total: 14.5 }] })
         const view = await stage.engine.view(id)
-        const told = await stage.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
-        expect(JSON.stringify([view, told])).not.toContain('secret-of-the-ledger')
+        const recorded = await stage.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
+        expect(JSON.stringify([view, recorded])).not.toContain('secret-of-the-ledger')
       } finally {
         delete process.env['LEDGER_URL']
         await ledger.drop()

@@ -18,9 +18,9 @@ const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(
 const errors = /** @type {string[]} */ ([])
 const counts = { started: 0, cancelled: 0, refused: 0, busy: 0 }
 const complain = (/** @type {any} */ context, /** @type {string} */ message) => {
-  const told = `${message} ${context.err?.stack ?? JSON.stringify(context)}`
-  process.stderr.write(`${told}\n`)
-  if (/deadlock|collid|40P01/i.test(told)) errors.push(told)
+  const text = `${message} ${context.err?.stack ?? JSON.stringify(context)}`
+  process.stderr.write(`${text}\n`)
+  if (/deadlock|collid|40P01/i.test(text)) errors.push(text)
 }
 const logger = { debug() {}, info() {}, warn: complain, error: complain }
 const petrel = await Petrel.open(settings.url, { logger, pollMs: 50, migrate: false })

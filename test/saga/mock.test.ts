@@ -47,9 +47,9 @@ describe.each(CASES)('$name', (given: Case) => {
   const definition = readDefinition('pair.yaml', given.text)
 
   it(`ends ${given.end} in a dry run`, async () => {
-    const said = (how: string | number) =>
+    const reply = (how: string | number) =>
       how === 'error' ? '{ error: no }' : typeof how === 'number' ? `{ delay: ${how}ms }` : how
-    const text = `a.undo: ${said(given.undo ?? 'ok')}\nb: ${said(given.b)}\n`
+    const text = `a.undo: ${reply(given.undo ?? 'ok')}\nb: ${reply(given.b)}\n`
     const outcomes = readOutcomes('outcomes.yaml', text, new Set(['a', 'b']))
     const params = { definition: await definition, input: {}, handlers: null, outcomes, onStep: () => {} }
     const flown = await dryRun({ ...params, signal: new AbortController().signal })

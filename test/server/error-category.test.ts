@@ -63,8 +63,8 @@ onBothStores('error categories over HTTP', (stage) => {
       expect(await s.store.read.run(runId)).toMatchObject({ status: 'pending', attempt: 1 })
       await s.engine.cancelInstance({ id: again, actor: null })
       await started()
-      const unsaid = await fails({ message: 'hm' })
-      expect(await s.store.read.run(unsaid)).toMatchObject({ status: 'failed', attempt: 1 })
+      const uncategorised = await fails({ message: 'hm' })
+      expect(await s.store.read.run(uncategorised)).toMatchObject({ status: 'failed', attempt: 1 })
     })
 
     it('is stored with the run, and shown', async () => {

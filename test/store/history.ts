@@ -15,12 +15,12 @@ export function historyTopic(current: Current): void {
   it('derives four events from two stored rows', async () => {
     const { store, sql } = current()
     const run = aRun({ status: 'succeeded', settledAt: T0 + 30, finishedAt: T0 + 30 })
-    const told = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20), attempt: 1 }
+    const recorded = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20), attempt: 1 }
     await put(store, {
       runs: { insert: [run] },
       events: [
         anEvent({ type: 'created', runId: run.id, actor: 'ann', data: '{"source":"api"}' }),
-        anEvent({ type: 'succeeded', runId: run.id, at: T0 + 30, actor: 'worker-1', data: JSON.stringify(told) }),
+        anEvent({ type: 'succeeded', runId: run.id, at: T0 + 30, actor: 'worker-1', data: JSON.stringify(recorded) }),
       ],
     })
     expect(await story(store, run.id)).toEqual([
@@ -105,12 +105,12 @@ export function historyTopic(current: Current): void {
   it('does not mistake an earlier execution for the open one', async () => {
     const { store } = current()
     const run = aLeasedRun({ sessionId: newId(), leasedAt: T0 + 100, startedAt: T0 + 20 })
-    const told = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20) }
+    const recorded = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20) }
     await put(store, {
       runs: { insert: [run] },
       events: [
         anEvent({ type: 'created', runId: run.id }),
-        anEvent({ type: 'retried', runId: run.id, at: T0 + 30, data: JSON.stringify(told) }),
+        anEvent({ type: 'retried', runId: run.id, at: T0 + 30, data: JSON.stringify(recorded) }),
       ],
     })
     expect(await story(store, run.id)).toEqual([
@@ -125,12 +125,12 @@ export function historyTopic(current: Current): void {
   it('limits reported times to the span of the row that records them', async () => {
     const { store } = current()
     const run = aRun({ status: 'failed', settledAt: T0 + 30, finishedAt: T0 + 30 })
-    const told = { leased_at: iso(T0 + 10), leased_by: 'w', started_at: iso(T0 + 99_000) }
+    const recorded = { leased_at: iso(T0 + 10), leased_by: 'w', started_at: iso(T0 + 99_000) }
     await put(store, {
       runs: { insert: [run] },
       events: [
         anEvent({ type: 'created', runId: run.id }),
-        anEvent({ type: 'failed', runId: run.id, at: T0 + 30, data: JSON.stringify(told) }),
+        anEvent({ type: 'failed', runId: run.id, at: T0 + 30, data: JSON.stringify(recorded) }),
       ],
     })
     expect(await story(store, run.id)).toEqual([

@@ -33,7 +33,7 @@ export function leaseTopic(current: Current): void {
     }
   })
 
-  it('tells a session which of its runs must stop', async () => {
+  it('lists the runs of a session that must stop', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 10_000 })

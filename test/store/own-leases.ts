@@ -104,18 +104,19 @@ export function ownLeaseTopic(current: Current): void {
       runs: { insert: [run] },
       events: [anEvent({ runId: run.id, type: 'created' }), anEvent({ runId: run.id, type: 'started', data })],
     })
-    const told = async () => (await store.read.runHistory(run.id)).map((e) => [e.type, e.data && JSON.parse(e.data)])
+    const recorded = async () =>
+      (await store.read.runHistory(run.id)).map((e) => [e.type, e.data && JSON.parse(e.data)])
     const begin = [
       ['created', null],
       ['leased', { worker_id: 'w1' }],
       ['started', { worker_id: 'w1', attempt: 1 }],
     ]
-    expect(await told()).toEqual(begin)
+    expect(await recorded()).toEqual(begin)
     const done = { status: 'succeeded', leasedBy: null, leaseUntil: null, leaseMs: null, leasedAt: null } as const
     await put(store, {
       runs: { update: [{ ...run, ...done, settledAt: T0, finishedAt: T0 }] },
       events: [anEvent({ runId: run.id, type: 'succeeded', at: T0 + 1 })],
     })
-    expect(await told()).toEqual([...begin, ['succeeded', null]])
+    expect(await recorded()).toEqual([...begin, ['succeeded', null]])
   })
 }

@@ -82,16 +82,16 @@ describe.skipIf(postgresUrl() === null)('postgres: decided from cached rows', ()
     const { store } = subject
     const nextUrgency = [{ queues: null, types: null, tenant: null, runtime: null }]
     const seen: Loaded[] = []
-    const told: unknown[] = []
+    const recorded: unknown[] = []
     const look = (loaded: Loaded): void => {
       seen.push(loaded)
-      told.push(loaded.nextUrgency[0])
+      recorded.push(loaded.nextUrgency[0])
     }
     await settle(store, { nextUrgency }, look)
     await put(await subject.open(), { runs: { insert: [aRun({ priority: 7, runAt: T0 - 1_000 })] } })
     await settle(store, { nextUrgency }, look)
     // Once each: nothing was loaded before the decision.
-    expect(told).toEqual([undefined, undefined])
+    expect(recorded).toEqual([undefined, undefined])
     expect(seen.map((loaded) => loaded.nextUrgency)).toEqual([[null], [7]])
   })
 
@@ -121,11 +121,11 @@ describe.skipIf(postgresUrl() === null)('postgres: decided from cached rows', ()
 
   it('is refused when the registry was changed, by any client, and caches its content from then on', async () => {
     const { store, foreign } = subject
-    const said: unknown[] = []
+    const listed: unknown[] = []
     const settleSaying = async (): Promise<unknown[]> => {
-      said.length = 0
-      await settle(store, {}, (loaded) => said.push(loaded.listing('a.v1')))
-      return [...said]
+      listed.length = 0
+      await settle(store, {}, (loaded) => listed.push(loaded.listing('a.v1')))
+      return [...listed]
     }
     expect(await settleSaying()).toEqual([null])
     await foreign.query(`INSERT INTO workflow_registry (workflow_name, runtime) VALUES ('a.v1', 'go')`)

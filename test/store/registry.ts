@@ -69,9 +69,13 @@ export function registryTopic(current: Current): void {
     await store.registry.putRuntime(change('a.v1', { runtime: 'go', isEnabled: false, actor: 'ann' }))
     await store.registry.removeRuntime({ workflowName: 'a.v1', actor: 'bob' })
     await store.registry.removeRuntime({ workflowName: 'a.v1', actor: 'eve' })
-    const told = (await store.read.feed({ afterId: 0, limit: 100 })).map(({ type, actor, data }) => [type, actor, data])
+    const recorded = (await store.read.feed({ afterId: 0, limit: 100 })).map(({ type, actor, data }) => [
+      type,
+      actor,
+      data,
+    ])
     const data = { workflow_name: 'a.v1', runtime: 'go', is_enabled: false }
-    expect(told.map(([type, actor, text]) => [type, actor, JSON.parse(String(text))])).toEqual([
+    expect(recorded.map(([type, actor, text]) => [type, actor, JSON.parse(String(text))])).toEqual([
       ['registry.changed', 'ann', data],
       ['registry.removed', 'bob', data],
     ])

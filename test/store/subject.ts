@@ -14,7 +14,7 @@ export interface Subject {
   close(): Promise<void>
 }
 
-/** An empty, migrated database whose clock stands at T0. */
+/** An empty, migrated database whose clock shows T0. */
 export type OpenSubject = () => Promise<Subject>
 
 export async function put(store: Store, delta: Delta): Promise<void> {

@@ -163,10 +163,10 @@ export function treeTopic(current: Current): void {
     const due = fresh()
     const inner = nested(due, { startedAt: null })
     const active = fresh()
-    const told = fresh({ startedAt: T0 })
+    const recorded = fresh({ startedAt: T0 })
     const empty = fresh()
     await put(store, {
-      instances: { insert: [waits, due, inner, active, told, empty] },
+      instances: { insert: [waits, due, inner, active, recorded, empty] },
       runs: {
         insert: [
           aStep(waits, 'a', later),
@@ -176,10 +176,10 @@ export function treeTopic(current: Current): void {
         ],
       },
     })
-    const begun = await store.read.trees.begun({ ids: ids([waits, due, active, told, empty]) })
-    expect([...begun].sort()).toEqual(ids([due, active, told]).sort())
+    const begun = await store.read.trees.begun({ ids: ids([waits, due, active, recorded, empty]) })
+    expect([...begun].sort()).toEqual(ids([due, active, recorded]).sort())
     const roots = async (query: Partial<RootQuery>) => ids(await store.read.trees.roots({ ...ROOTS, ...query }))
-    expect(await roots({ begun: true })).toEqual(ids([told, active, due]))
+    expect(await roots({ begun: true })).toEqual(ids([recorded, active, due]))
     expect(await roots({ begun: false })).toEqual(ids([empty, waits]))
     await setClock(store, 3_600_001)
     expect([...(await store.read.trees.begun({ ids: [waits.id] }))]).toEqual([waits.id])

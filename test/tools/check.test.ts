@@ -5,7 +5,7 @@ import { Tools } from '../../src/tools/tools.ts'
 const tools = Tools.standard()
 const check = (kind: string, config: Fields) => tools.find(kind)!.check(config)
 /** Errors and warnings as short lines. */
-const told = (kind: string, config: Fields) =>
+const recorded = (kind: string, config: Fields) =>
   check(kind, config).map(({ path, message, warning }) => `${warning ? 'warning ' : ''}${path.join('.')}: ${message}`)
 
 describe('a task with valid fields', () => {
@@ -75,7 +75,7 @@ describe('a task with invalid fields', () => {
     ['postgres', { auth: 'x', query: 'SELECT 1', params: 'x' }, ['params: params must be a list or a map, not text']],
     ['duckdb', { database: ':memory:' }, [': command is missing']],
   ])('%s %j is reported', (kind, config, expected) => {
-    expect(told(kind, config).filter((line) => !line.includes('@duckdb'))).toEqual(expected)
+    expect(recorded(kind, config).filter((line) => !line.includes('@duckdb'))).toEqual(expected)
   })
 
   it('gets a suggestion', () => {

@@ -148,8 +148,8 @@ describe('a reply that does not come, or does not end', () => {
     const error = { kind: 'connection', code: 'CONN_ERROR', retryable: true }
     expect(await errorOf('http', { url: `${server.url}/cut` }, local)).toMatchObject(error)
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhal'
-    for (const said of ['', 'HTTP/1.1 200', chunked]) {
-      const leaving = await speaking((socket) => socket.end(said))
+    for (const reply of ['', 'HTTP/1.1 200', chunked]) {
+      const leaving = await speaking((socket) => socket.end(reply))
       expect(await errorOf('http', { url: leaving.url }, local)).toMatchObject(error)
       await leaving.close()
     }

@@ -46,15 +46,15 @@ describe('a batcher', () => {
     setImmediate(() => {
       turned = true
     })
-    const answers: string[] = []
-    const first = batcher.add('a', true).then((answer) => answers.push(answer))
-    const second = first.then(() => batcher.add('b', true)).then((answer) => answers.push(answer))
-    void first.then(() => answers.push('whoever waited for a'))
+    const answered: string[] = []
+    const first = batcher.add('a', true).then((answer) => answered.push(answer))
+    const second = first.then(() => batcher.add('b', true)).then((answer) => answered.push(answer))
+    void first.then(() => answered.push('the caller that waited for a'))
     await second
-    expect({ turned, batches, answers }).toEqual({
+    expect({ turned, batches, answered }).toEqual({
       turned: false,
       batches: [['a'], ['b']],
-      answers: ['a', 'whoever waited for a', 'b'],
+      answered: ['a', 'the caller that waited for a', 'b'],
     })
   })
 

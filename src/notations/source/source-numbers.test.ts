@@ -11,17 +11,17 @@ function problem(text: string): unknown {
   }
 }
 
-const says = (place: string, number: string): string[] => [
+const inexact = (place: string, number: string): string[] => [
   `${place} ${number} is not a number that can be kept exactly`,
 ]
 
 it.each([
-  ['a: 1\nb: [ 9007199254740993 ]', says('2:6', '9007199254740993')],
-  ['a: -18446744073709551615', says('1:4', '-18446744073709551615')],
-  ['a: 1e400', says('1:4', '1e400')],
-  ['a: .inf', says('1:4', '.inf')],
-  ['a: -.INF\nb: 0x20000000000001', [...says('1:4', '-.INF'), ...says('2:4', '0x20000000000001')]],
-  ['{"a": [1,\n 12345678901234567891]}', says('2:2', '12345678901234567891')],
+  ['a: 1\nb: [ 9007199254740993 ]', inexact('2:6', '9007199254740993')],
+  ['a: -18446744073709551615', inexact('1:4', '-18446744073709551615')],
+  ['a: 1e400', inexact('1:4', '1e400')],
+  ['a: .inf', inexact('1:4', '.inf')],
+  ['a: -.INF\nb: 0x20000000000001', [...inexact('1:4', '-.INF'), ...inexact('2:4', '0x20000000000001')]],
+  ['{"a": [1,\n 12345678901234567891]}', inexact('2:2', '12345678901234567891')],
 ])('refuses %s', (text, expected) => {
   expect(problem(text)).toEqual(expected)
 })

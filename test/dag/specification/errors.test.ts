@@ -21,8 +21,8 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       const { runId } = await stage.take('a')
       await stage.fail('a', category === undefined ? {} : { category })
       if ((await state(id)) !== 'executing') break
-      const told = (await stage.d.store.read.errorsOf({ runIds: [runId], limit: 100 })).get(runId) ?? []
-      const last = told.reduce((a, b) => (a.at > b.at ? a : b))
+      const errors = (await stage.d.store.read.errorsOf({ runIds: [runId], limit: 100 })).get(runId) ?? []
+      const last = errors.reduce((a, b) => (a.at > b.at ? a : b))
       waits.push((last.runAt as number) - last.at)
       await stage.d.pass(waits.at(-1) as number)
     }

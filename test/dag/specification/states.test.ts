@@ -149,16 +149,16 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
       patch: () => engine.patchContext({ instanceId: id, set: { x: 1 }, actor }),
       resume: () => engine.resumeInstance({ id, actor }),
     }
-    const told: Record<string, string> = {}
+    const answers: Record<string, string> = {}
     for (const [name, attempt] of Object.entries(tries)) {
-      told[name] = await attempt().then(
+      answers[name] = await attempt().then(
         () => 'done',
         (error: { code?: string }) => error.code ?? String(error),
       )
     }
     // the clock, the sweeper
     await stage.d.pass(7 * 86_400_000)
-    return told
+    return answers
   }
 
   it('idle → executing: only through queued, whatever operation is tried', async () => {

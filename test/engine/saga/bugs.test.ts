@@ -83,7 +83,7 @@ describe.each(PLACES)('bugs of other engines, on $name', (place) => {
     await s.refuse('b')
     expect(await s.play()).toEqual(['undo a'])
     expect(await s.state()).toBe('compensated')
-    const [ended] = await s.d.told(s.id, 'succeeded')
+    const [ended] = await s.d.recorded(s.id, 'succeeded')
     expect(ended).toMatchObject({ node: 'a', data: { notes: [{ outcome: 'completed_with_warnings' }, warning] } })
   })
 

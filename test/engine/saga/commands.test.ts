@@ -83,20 +83,20 @@ describe.each(PLACES)('commands on $name', (place) => {
   })
 
   it('its own process is notified when it is stored, and so are others', async () => {
-    let told = 0
-    const stop = s.d.engine.commands.onStored(() => told++)
+    let notified = 0
+    const stop = s.d.engine.commands.onStored(() => notified++)
     await s.start(sagaNet([step('a', ['b']), step('b', ['c']), step('c')]))
-    expect(told).toBe(0)
+    expect(notified).toBe(0)
     await s.dispatch()
-    expect(told).toBe(1)
+    expect(notified).toBe(1)
     await s.answer('a')
-    expect(told).toBe(1)
+    expect(notified).toBe(1)
     await s.dispatch()
-    expect(told).toBe(2)
+    expect(notified).toBe(2)
     stop()
     await s.answer('b')
     await s.dispatch()
-    expect(told).toBe(2)
+    expect(notified).toBe(2)
     await s.answer('c')
   })
 

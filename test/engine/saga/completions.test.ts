@@ -18,7 +18,7 @@ describe.each(PLACES)('completions on $name', (place) => {
   })
 
   const refusals = async (): Promise<unknown[]> =>
-    (await s.d.told(s.id, 'completion.refused')).map(({ node, data }) => [node, data.reason, data.outcome])
+    (await s.d.recorded(s.id, 'completion.refused')).map(({ node, data }) => [node, data.reason, data.outcome])
   /** Everything but the history, which records refusals. */
   const standing = async (): Promise<unknown> => ({
     ...(await s.row()),
@@ -65,7 +65,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.row()).toMatchObject({ state: 'failed', reason: before.reason, endedAt: before.endedAt })
     // Its effect is known by now; repeated, it is a duplicate.
     expect(await s.run('a')).toMatchObject({ status: 'failed', unknown: false })
-    expect(await s.d.told(s.id, 'late_success')).not.toEqual([])
+    expect(await s.d.recorded(s.id, 'late_success')).not.toEqual([])
     await expect(s.answer('a')).rejects.toMatchObject({ details: { reason: 'duplicate' } })
     expect(await refusals()).toEqual([
       ['a', 'late', 'failed'],
@@ -145,15 +145,15 @@ describe.each(PLACES)('completions on $name', (place) => {
     await s.dispatch()
     const line = (message: string) => ({ level: 'info', message })
     await s.answer('a', 1, { notes: [line('one'), line('x'.repeat(70_000)), line('two')] })
-    const [told] = await s.d.told(s.id, 'succeeded')
-    expect(told?.data).toMatchObject({ notes: [line('one'), line('two')], notes_dropped: 1 })
+    const [recorded] = await s.d.recorded(s.id, 'succeeded')
+    expect(recorded?.data).toMatchObject({ notes: [line('one'), line('two')], notes_dropped: 1 })
     await s.dispatch()
     await s.d.engine.complete({
       runId: s.idOf('b'),
       outcome: { kind: 'failed', error: { code: 'x', message: 'no' } },
       notes: [line('why')],
     })
-    expect((await s.d.told(s.id, 'failed'))[0]?.data).toMatchObject({ notes: [line('why')] })
+    expect((await s.d.recorded(s.id, 'failed'))[0]?.data).toMatchObject({ notes: [line('why')] })
   })
 
   it('many at once take few transactions, and a refused one does not delay the others', async () => {

@@ -40,13 +40,13 @@ describe.each(PLACES)('inbox on $name', (place) => {
     await d.fail(await d.claimOne())
     expect(await runRow(d, id)).toMatchObject({ status: 'failed', attempt: 3, maxAttempts: 3, lastError: 'it broke' })
     expect(await d.claim()).toEqual([])
-    const told = await d.store.read.runHistory(id)
-    expect(told.map((e) => e.type).filter((t) => t === 'retried' || t === 'failed')).toEqual([
+    const recorded = await d.store.read.runHistory(id)
+    expect(recorded.map((e) => e.type).filter((t) => t === 'retried' || t === 'failed')).toEqual([
       'retried',
       'retried',
       'failed',
     ])
-    expect(JSON.parse(told.at(-1)?.data as string)).toMatchObject({ attempt: 3, error: { message: 'it broke' } })
+    expect(JSON.parse(recorded.at(-1)?.data as string)).toMatchObject({ attempt: 3, error: { message: 'it broke' } })
   })
 
   it('work is accepted and waits while no worker is running', async () => {

@@ -195,10 +195,10 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
 
   it('an event of a run that does not exist is refused', async () => {
     const insert = `INSERT INTO workflow_event (workflow_id, event_type) VALUES ($1, 'created')`
-    const nobody = '00000000-0000-4000-8000-000000000000'
-    expect(await refused(insert, [nobody])).toMatchObject({
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    expect(await refused(insert, [unknown])).toMatchObject({
       code: '23503',
-      message: `workflow_event.workflow_id: there is no run ${nobody}`,
+      message: `workflow_event.workflow_id: there is no run ${unknown}`,
       column: 'workflow_id',
     })
     expect(await refused(insert, [null])).toMatchObject({ code: '23503' })

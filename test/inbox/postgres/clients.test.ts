@@ -45,7 +45,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
         lease_until: null,
         inbox: true,
       })
-      expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'heartbeat', 'succeeded'])
+      expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'heartbeat', 'succeeded'])
       const data = (await stage.sql('SELECT data FROM workflow_event WHERE workflow_id = $1 ORDER BY id', [id])).rows
       expect(data.map((row) => row['data'])).toEqual([
         null,
@@ -81,8 +81,16 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
         error: { code: 'handler_error', message: 'no 3' },
       })
       const lease = ['leased', 'started']
-      expect(await stage.told(id)).toEqual(['created', ...lease, 'retried', ...lease, 'retried', ...lease, 'failed'])
-      expect((await stage.history(id)).map((event) => event.type)).toEqual(await stage.told(id))
+      expect(await stage.recorded(id)).toEqual([
+        'created',
+        ...lease,
+        'retried',
+        ...lease,
+        'retried',
+        ...lease,
+        'failed',
+      ])
+      expect((await stage.history(id)).map((event) => event.type)).toEqual(await stage.recorded(id))
       expect(JSON.parse((await stage.history(id)).at(-1)?.data as string)).toEqual({
         attempt: 3,
         error: { code: 'handler_error', message: 'no 3' },
@@ -96,8 +104,8 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       await client.claim('worker-1', ['mail.%'])
       expect(await client.cancel(running)).toBe(true)
       expect(await client.isCancelled(running)).toBe(true)
-      expect(await stage.told(waiting)).toEqual(['created', 'cancelled'])
-      expect(await stage.told(running)).toEqual(['created', 'leased', 'started', 'cancelled'])
+      expect(await stage.recorded(waiting)).toEqual(['created', 'cancelled'])
+      expect(await stage.recorded(running)).toEqual(['created', 'leased', 'started', 'cancelled'])
     })
 
     it('reads a timestamp without a zone as UTC, in any zone of the server: a run due in an hour is due in an hour', async () => {
@@ -116,7 +124,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       expect(made).toHaveLength(1)
       expect(await client.tick(next)).toEqual([])
       expect(await stage.run(made[0]!)).toMatchObject({ idempotency_key: `schedule:${id}:${due / 1000}`, inbox: true })
-      expect(await stage.told(made[0]!)).toEqual(['created'])
+      expect(await stage.recorded(made[0]!)).toEqual(['created'])
       const row = (await stage.sql('SELECT * FROM workflow_schedule WHERE id = $1', [id])).rows[0]!
       expect(row['next_run_at'].getTime()).toBe(next)
       await stage.sql('UPDATE workflow_schedule SET enabled = false, updated_at = NOW() WHERE id = $1', [id])

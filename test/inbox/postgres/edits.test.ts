@@ -36,7 +36,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
       attempt: 0,
       epoch: 0,
     })
-    expect(await stage.told(id)).toEqual(['created'])
+    expect(await stage.recorded(id)).toEqual(['created'])
   })
 
   it('a deleted run cannot be claimed until it is restored', async () => {
@@ -95,7 +95,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
   it('a run that is not due cannot be leased, even by id', async () => {
     await set(`run_at = now() + interval '1 hour'`)
     expect(await set(`status = 'leased', leased_by = 'w', lease_until = now() + interval '1 minute'`)).toBe(0)
-    expect(await stage.told(id)).toEqual(['created'])
+    expect(await stage.recorded(id)).toEqual(['created'])
   })
 
   it('a key is used permanently: an INSERT with the key of a pruned run inserts nothing', async () => {

@@ -1,4 +1,4 @@
-/** Each event is recorded once, whoever the actor is. */
+/** Each event is recorded once, for any actor. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'
@@ -19,12 +19,12 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
   it('copies of the eight event types are dropped, whether they repeat or contradict the record', async () => {
     const pending = await go.submit('mail.send.v1', { priority: 200 })
     for (const word of EIGHT) expect(await go.event(pending, word, { mine: true })).toBe(0)
-    expect(await stage.told(pending)).toEqual(['created'])
+    expect(await stage.recorded(pending)).toEqual(['created'])
     const done = await go.submit('mail.send.v1')
     await go.claim('w', ['mail.%'])
     await go.complete(done, 1)
     for (const word of EIGHT) expect(await go.event(done, word, null)).toBe(0)
-    expect(await stage.told(done)).toEqual(['created', 'leased', 'started', 'succeeded'])
+    expect(await stage.recorded(done)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
   it("a client's own event types are kept under its name, and cannot break the history", async () => {
@@ -63,7 +63,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     await stage.sql('BEGIN')
     await stage.sql(`UPDATE workflow_run SET status = 'cancelled' WHERE id = $1`, [id])
     await stage.sql('ROLLBACK')
-    expect(await stage.told(id)).toEqual(['created'])
+    expect(await stage.recorded(id)).toEqual(['created'])
     expect(await stage.run(id)).toMatchObject({ status: 'pending' })
   })
 
@@ -81,7 +81,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     )
     await other.query('COMMIT')
     expect(await logged).toBe(0)
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'returned'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'returned'])
   })
 
   it('an event in a partition created later follows the same rules', async () => {

@@ -35,7 +35,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     await client.fail(claimed, 'stopped')
     expect(await stage.run(id)).toMatchObject({ status: 'cancelled', attempt: 0, leased_by: null, lease_until: null })
     expect(await client.claim('w', TYPES)).toBeNull()
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
   it('a cancel during the run overrides the success that follows', async () => {
@@ -43,7 +43,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     await client.cancel(id)
     await client.complete(id, { sent: true })
     expect(await stage.run(id)).toMatchObject({ status: 'cancelled', result: null, unknown_outcome: true })
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
   it('of two workers that both finish after an expiry the first success wins, and is recorded once', async () => {
@@ -55,8 +55,8 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     await go.complete(id, { by: 'second' })
     expect(await stage.run(id)).toEqual(before)
     expect(before).toMatchObject({ status: 'succeeded', result: { by: 'silent' }, attempt: 1, leased_by: null })
-    const told = await stage.told(id)
-    expect(told).toEqual(['created', 'leased', 'started', 'retried', 'leased', 'started', 'succeeded'])
+    const recorded = await stage.recorded(id)
+    expect(recorded).toEqual(['created', 'leased', 'started', 'retried', 'leased', 'started', 'succeeded'])
   })
 
   it('a success that comes after the expiry, before another worker took the run, counts', async () => {
@@ -80,7 +80,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     await go.fail(again, 'really')
     await client.fail(silent, 'still too late')
     expect(await stage.run(id)).toMatchObject({ status: 'pending', attempt: 2, last_error: 'really' })
-    expect((await stage.told(id)).filter((word) => word === 'retried')).toHaveLength(2)
+    expect((await stage.recorded(id)).filter((word) => word === 'retried')).toHaveLength(2)
   })
 
   it('a heartbeat is accepted as long as the run has not been taken back', async () => {
@@ -97,7 +97,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     const before = await stage.run(id)
     expect(await client.heartbeat(id, 30)).toBe(false)
     expect(await stage.run(id)).toEqual(before)
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 })
 
@@ -139,7 +139,7 @@ describe.skipIf(postgresUrl() === null)('leases that expire', () => {
       unknown_outcome: true,
     })
     const lease = ['leased', 'started']
-    expect(await stage.told(poison)).toEqual(['created', ...lease, 'retried', ...lease, 'failed'])
+    expect(await stage.recorded(poison)).toEqual(['created', ...lease, 'retried', ...lease, 'failed'])
   })
 
   it('the same with an engine that sweeps: every expiry counts once, whichever party finds it, and nothing loops', async () => {
@@ -161,8 +161,8 @@ describe.skipIf(postgresUrl() === null)('leases that expire', () => {
     expect(claims).toBe(3)
     expect(await stage.run(poison)).toMatchObject({ status: 'failed', attempt: 3, leased_by: null })
     const lease = ['leased', 'started']
-    const told = (await stage.history(poison)).map((event) => event.type)
-    expect(told).toEqual(['created', ...lease, 'retried', ...lease, 'retried', ...lease, 'failed'])
+    const recorded = (await stage.history(poison)).map((event) => event.type)
+    expect(recorded).toEqual(['created', ...lease, 'retried', ...lease, 'retried', ...lease, 'failed'])
     expect(await stage.store.read.doctor()).toEqual([])
     await engine.close()
   })
@@ -180,6 +180,6 @@ describe.skipIf(postgresUrl() === null)('leases that expire', () => {
     await back()
     expect(await stage.run(id)).toMatchObject({ status: 'failed', attempt: 2, epoch: 3 })
     const lease = ['leased', 'started']
-    expect(await stage.told(id)).toEqual(['created', ...lease, 'returned', ...lease, 'retried', ...lease, 'failed'])
+    expect(await stage.recorded(id)).toEqual(['created', ...lease, 'returned', ...lease, 'retried', ...lease, 'failed'])
   })
 })

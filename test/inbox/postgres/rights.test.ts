@@ -89,8 +89,8 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
       CREATE FUNCTION pg_temp.pg_notify(text, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'mine'; END $$;
       SET search_path TO pg_temp, workflow`)
     const made = await session.query(`INSERT INTO workflow_run (type, payload) VALUES ('a.v1', '{}') RETURNING id`)
-    const told = await stage.sql('SELECT created_at FROM workflow_event WHERE workflow_id = $1', [made.rows[0].id])
-    expect(Date.now() - told.rows[0]!['created_at'].getTime()).toBeLessThan(60_000)
+    const recorded = await stage.sql('SELECT created_at FROM workflow_event WHERE workflow_id = $1', [made.rows[0].id])
+    expect(Date.now() - recorded.rows[0]!['created_at'].getTime()).toBeLessThan(60_000)
   })
 
   it('they can be granted again, which revokes any additional ones', async () => {

@@ -70,7 +70,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
       max_attempts: 3,
       payload: { content_id: 'c_123', width: 300, height: 300 },
     })
-    expect(await stage.told(made!['id'])).toEqual(['created'])
+    expect(await stage.recorded(made!['id'])).toEqual(['created'])
   })
 
   it('§6: a producer cancels pending and leased runs, and no others', async () => {
@@ -109,7 +109,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect((await send(LEASE, { run_id: id, worker_id: 'quick' })).rowCount).toBe(1)
     expect((await send(LEASE, { run_id: id, worker_id: 'late' })).rowCount).toBe(0)
     expect(await stage.run(id)).toMatchObject({ leased_by: 'quick' })
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started'])
   })
 
   it('§7.3: a heartbeat extends the lease and is recorded once, even if the worker logs it as well', async () => {
@@ -121,7 +121,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect((await send(HEARTBEAT, { run_id: id })).rowCount).toBe(1)
     expect((await send(LOG, { run_id: id })).rowCount).toBe(0)
     expect((await send(CHECK, { run_id: id })).rows).toEqual([{ status: 'leased' }])
-    expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'heartbeat', 'heartbeat'])
+    expect(await stage.recorded(id)).toEqual(['created', 'leased', 'started', 'heartbeat', 'heartbeat'])
   })
 
   it('§7.3: a heartbeat that is only logged is kept', async () => {

@@ -23,7 +23,7 @@ export interface InboxStage extends Pick<PostgresSubject, 'store' | 'open' | 'un
   client(language: InboxClient['name']): Promise<InboxClient>
   run(id: string): Promise<Row>
   /** Types of the stored events of a run, in order. */
-  told(id: string): Promise<readonly string[]>
+  recorded(id: string): Promise<readonly string[]>
   /** Events of a run as the view shows them, through the store. */
   history(id: string): Promise<readonly StoredEvent[]>
   /** Payloads on the notification channel from now on. */
@@ -70,7 +70,7 @@ export async function inboxStage(): Promise<InboxStage> {
     async run(id) {
       return (await session.query('SELECT * FROM workflow_run WHERE id = $1', [id])).rows[0]
     },
-    async told(id) {
+    async recorded(id) {
       const found = await session.query(
         'SELECT event_type FROM workflow_event WHERE workflow_id = $1 ORDER BY created_at, id',
         [id],

@@ -72,11 +72,11 @@ describe.skipIf(postgresUrl() === null)('concurrent plain SQL clients and Petrel
     await engine.close()
     for (const id of ids) {
       const run = await stage.run(id)
-      const told = (await stage.history(id)).map((event) => LETTERS[event.type] ?? event.type).join('')
-      expect(told, id).toMatch(LIFE)
-      expect(told.at(-1), told).toBe({ succeeded: 'S', failed: 'F', cancelled: 'X' }[run['status'] as 'failed'])
-      expect(told.match(/[rF]/g)?.length ?? 0, told).toBe(run['attempt'])
-      expect(run, told).toMatchObject({ leased_by: null, lease_until: null, session_id: null })
+      const life = (await stage.history(id)).map((event) => LETTERS[event.type] ?? event.type).join('')
+      expect(life, id).toMatch(LIFE)
+      expect(life.at(-1), life).toBe({ succeeded: 'S', failed: 'F', cancelled: 'X' }[run['status'] as 'failed'])
+      expect(life.match(/[rF]/g)?.length ?? 0, life).toBe(run['attempt'])
+      expect(run, life).toMatchObject({ leased_by: null, lease_until: null, session_id: null })
     }
     // checks that there were conflicts
     const words = (await stage.sql('SELECT DISTINCT event_type FROM workflow_event')).rows.map(

@@ -122,7 +122,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
       (count) => count > 1,
     )
     expect(heard).toEqual([WAKE, 'done'])
-    expect(await stage.told(id)).toEqual(['created'])
+    expect(await stage.recorded(id)).toEqual(['created'])
   })
 
   it('a statement over many rows is one notification', async () => {

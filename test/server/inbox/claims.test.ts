@@ -114,8 +114,8 @@ onBothStores('workers of the inbox', (stage) => {
     const soon = await submit('fail.c.v1')
     const [other] = (await claim('fail.c.v1')) as [any]
     const delay = { message: 'busy', details: { retry_delay_ms: 1500 } }
-    const told = await report(soon, 'fail', other.epoch, { error: delay, retryable: true })
-    expect(told.body).toMatchObject({ run: { status: 'pending' }, retry_in_seconds: 1.5 })
+    const recorded = await report(soon, 'fail', other.epoch, { error: delay, retryable: true })
+    expect(recorded.body).toMatchObject({ run: { status: 'pending' }, retry_in_seconds: 1.5 })
   })
 
   it('a released run is claimable at once, and no attempt is spent', async () => {

@@ -73,11 +73,11 @@ onBothStores('keys of the inbox', (stage) => {
   it('a submit gets the tenant of its key, and only that tenant can claim it', async () => {
     const mine = await submit(anna, 'tenant.a.v1')
     const theirs = await submit(boris, 'tenant.a.v1')
-    const nobodys = await submit(by.enqueue, 'tenant.a.v1')
-    expect([mine.run.tenant, theirs.run.tenant, nobodys.run.tenant]).toEqual(['a', 'b', null])
+    const untenanted = await submit(by.enqueue, 'tenant.a.v1')
+    expect([mine.run.tenant, theirs.run.tenant, untenanted.run.tenant]).toEqual(['a', 'b', null])
     expect((await claim(boris, 'tenant.%')).map((run) => run.id)).toEqual([theirs.id])
     expect((await claim(anna, 'tenant.%')).map((run) => run.id)).toEqual([mine.id])
-    expect((await claim(by.work, 'tenant.%')).map((run) => run.id)).toEqual([nobodys.id])
+    expect((await claim(by.work, 'tenant.%')).map((run) => run.id)).toEqual([untenanted.id])
   })
 
   it('lists and reads show a tenant only its own runs', async () => {

@@ -84,8 +84,8 @@ onBothStores('steps, why and telemetry', (stage) => {
   })
 
   it('GET /telemetry of one instance and of all, in pages that continue where the last one ended', async () => {
-    await deploy(s, workflow('told'))
-    const id = await start('told', { correlation_id: 'order-17' })
+    await deploy(s, workflow('steps'))
+    const id = await start('steps', { correlation_id: 'order-17' })
     await work(s)
     const seen: string[] = []
     for (let after = 0, more = true; more; ) {
@@ -95,16 +95,16 @@ onBothStores('steps, why and telemetry', (stage) => {
       more = body.has_more
     }
     expect(seen).toEqual([
-      'told.workflow_idle',
-      'told.workflow_queued',
-      'told.workflow_started',
-      'told.workflow_step_queued',
-      'told.workflow_step_started',
-      'told.workflow_step_completed',
-      'told.workflow_step_queued',
-      'told.workflow_step_started',
-      'told.workflow_step_completed',
-      'told.workflow_completed',
+      'steps.workflow_idle',
+      'steps.workflow_queued',
+      'steps.workflow_started',
+      'steps.workflow_step_queued',
+      'steps.workflow_step_started',
+      'steps.workflow_step_completed',
+      'steps.workflow_step_queued',
+      'steps.workflow_step_started',
+      'steps.workflow_step_completed',
+      'steps.workflow_completed',
     ])
     const all: { type: string; correlationId: string }[] = []
     for (let after = 0, more = true; more; ) {

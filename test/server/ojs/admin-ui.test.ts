@@ -183,11 +183,11 @@ onBothStores('the official admin pages', (stage) => {
       await s.post('/ojs/v1/workers/heartbeat', { worker_id: 'watched', active_jobs: [id] })
       await ask('POST', '/ojs/v1/workers/nack', { job_id: id, worker_id: 'watched', error: { message: 'as asked' } })
       await stream.has((all) => all.some(({ event, data }) => event === 'job.failed' && data.job_id === id))
-      const told = (type: string): Any =>
+      const recorded = (type: string): Any =>
         stream.frames.find((one) => one.event === type && one.data.job_id === id)?.data
       const about = { job_id: id, job_type: 'watched', queue: 'stats', timestamp: expect.stringMatching(MOMENT) }
-      expect(told('job.enqueued')).toEqual(about)
-      expect(told('job.failed')).toEqual({ ...about, attempt: 1, duration: expect.any(Number), error: 'as asked' })
+      expect(recorded('job.enqueued')).toEqual(about)
+      expect(recorded('job.failed')).toEqual({ ...about, attempt: 1, duration: expect.any(Number), error: 'as asked' })
       await stream.has((all) =>
         all.some(({ event, data }) => event === 'metrics' && data.throughput.failed_per_second > 0),
       )

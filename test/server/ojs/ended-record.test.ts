@@ -46,8 +46,8 @@ onBothStores('the record of an ended workflow', (stage) => {
     expect(await views(id)).toEqual(before)
     expect((await f.job(retried.id)).state).toBe('completed')
     expect(await f.job(dead.id)).toMatchObject({ state: 'discarded', attempt: 1 })
-    const told = (await f.events()).filter((event) => event.type.startsWith('workflow.'))
-    expect(told.at(-1)).toMatchObject({ type: 'workflow.failed', workflow_id: id })
+    const recorded = (await f.events()).filter((event) => event.type.startsWith('workflow.'))
+    expect(recorded.at(-1)).toMatchObject({ type: 'workflow.failed', workflow_id: id })
   })
 
   it('lets each of its failed jobs be retried once, one by one or in bulk', async () => {

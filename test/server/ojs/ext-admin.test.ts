@@ -179,7 +179,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post('/ojs/v1/workers/fetch', { queues: ['ad-pause'] })).body.jobs).toHaveLength(1)
   })
 
-  it('shows workers and the jobs they hold, and tells workers to be quiet', async () => {
+  it('shows workers and the jobs they hold, and makes workers quiet', async () => {
     await push('ad-work', 3)
     const beat = (state: string, path = 'heartbeat') =>
       s.post(`/ojs/v1/workers/${path}`, {

@@ -93,11 +93,11 @@ onBothStores('checkpoints', (stage) => {
     for (const body of [{}, { checkpoint: 1 }]) expect((await save(id, body)).status).toBe(400)
     expect((await save(id, { state: 'a\u0000b' })).status).toBe(400)
     expect((await look(id)).body.state).toBe('kept')
-    const nobody = '01965000-0000-7000-8000-000000000000'
+    const unknown = '01965000-0000-7000-8000-000000000000'
     for (const reply of [
-      await save(nobody, { state: 1 }),
-      await look(nobody),
-      await remove(nobody),
+      await save(unknown, { state: 1 }),
+      await look(unknown),
+      await remove(unknown),
       await look('no-id'),
     ]) {
       expect([reply.status, reply.body.error.details.resource_type]).toEqual([404, 'job'])

@@ -168,8 +168,8 @@ onBothStores('6.4.4 exactly once', (stage) => {
       expect(workflow.state).toBe('cancelled')
       expect(workflow.metadata).toMatchObject({ completed_count: 10, failed_count: 0 })
       for (const callback of Object.values<Any>(workflow.callbacks)) expect(callback.state).toBe('cancelled')
-      const told = (await f.events('workflow.cancelled,workflow.completed')).filter((e) => e.workflow_id === id)
-      expect(told.map((e) => e.type)).toEqual(['workflow.cancelled'])
+      const recorded = (await f.events('workflow.cancelled,workflow.completed')).filter((e) => e.workflow_id === id)
+      expect(recorded.map((e) => e.type)).toEqual(['workflow.cancelled'])
     }
   })
 

@@ -19,7 +19,7 @@ onBothStores('progress', (stage) => {
     (await s.post('/ojs/v1/jobs', once('long', options))).body.job.id
   const put = (id: string, body: object): Promise<Reply> => s.ask('PUT', `/ojs/v1/jobs/${id}/progress`, { body })
   const look = async (id: string): Promise<Any> => (await s.get(`/ojs/v1/jobs/${id}/progress`)).body
-  const told = async (id: string): Promise<Any[]> =>
+  const recorded = async (id: string): Promise<Any[]> =>
     (await s.get(`/ojs/v1/jobs/${id}/events?types=job.progress`)).body.events.map((event: Any) => event.data.progress)
 
   it('is null as long as nothing is reported, even for a completed job', async () => {
@@ -49,7 +49,7 @@ onBothStores('progress', (stage) => {
     const percent = await s.post('/ojs/v1/workers/progress', { job_id: id, percentage: 75 })
     expect(percent.body.progress).toBe(0.75)
     expect((await put(id, { progress: 1.5 })).body.progress).toBe(1)
-    expect(await told(id)).toEqual([0, 0.5, 0.75, 1])
+    expect(await recorded(id)).toEqual([0, 0.5, 0.75, 1])
   })
 
   it('accepts data alone, which leaves the number unchanged', async () => {
@@ -101,7 +101,7 @@ onBothStores('progress', (stage) => {
     expect((await ignored({ progress: 0.9, worker_id: 'someone' })).progress).toBe(0.3)
     await f.ack({ id })
     expect((await ignored({ progress: 0.4 })).progress).toBe(1)
-    expect(await told(id)).toEqual([0.3])
+    expect(await recorded(id)).toEqual([0.3])
   })
 
   it('renews the lease of the job, so no additional heartbeat is needed', async () => {

@@ -80,11 +80,11 @@ onBothStores('replies match the document', (stage) => {
   })
 
   it('of errors', async () => {
-    const nobody = '01900000-0000-7000-8000-000000000000'
-    await ask('GET', `/ojs/v1/jobs/${nobody}`)
+    const unknown = '01900000-0000-7000-8000-000000000000'
+    await ask('GET', `/ojs/v1/jobs/${unknown}`)
     await ask('POST', '/ojs/v1/jobs', { args: [] })
     await ask('POST', '/ojs/v1/jobs', '{')
-    await ask('POST', '/ojs/v1/workers/ack', { job_id: nobody })
-    await ask('GET', `/v1/instances/${nobody}`)
+    await ask('POST', '/ojs/v1/workers/ack', { job_id: unknown })
+    await ask('GET', `/v1/instances/${unknown}`)
   })
 })

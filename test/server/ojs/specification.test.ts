@@ -278,9 +278,9 @@ onBothStores('the OJS workflow specification', (stage) => {
 
   it('B all ten events are published, each with workflow, type, name, time and data', async () => {
     await lives()
-    const told = await f.events('workflow.*')
-    expect([...new Set(told.map((event) => event.type))].sort()).toEqual(EVENTS)
-    for (const event of told) {
+    const recorded = await f.events('workflow.*')
+    expect([...new Set(recorded.map((event) => event.type))].sort()).toEqual(EVENTS)
+    for (const event of recorded) {
       expect(event).toMatchObject({
         event: event.type,
         workflow_id: expect.any(String),
@@ -289,7 +289,7 @@ onBothStores('the OJS workflow specification', (stage) => {
         data: expect.objectContaining({ workflow_id: event.workflow_id }),
       })
     }
-    const named = new Set(told.map((event) => event.workflow_name))
+    const named = new Set(recorded.map((event) => event.workflow_name))
     for (const name of ['good', 'bad', 'half', 'gone']) expect(named).toContain(name)
   })
 

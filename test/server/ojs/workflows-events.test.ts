@@ -132,8 +132,8 @@ onBothStores('events', (stage) => {
   it('10.4 the end of a nested workflow is also that of the step it represents', async () => {
     const { id } = await f.create(chain({ ...group(once('a')), id: 'wf_inner' }, once('b')))
     await f.work()
-    const told = await f.events('workflow.*')
-    expect(told.map((e) => [e.type, e.workflow_id === id ? 'outer' : e.workflow_id])).toEqual([
+    const recorded = await f.events('workflow.*')
+    expect(recorded.map((e) => [e.type, e.workflow_id === id ? 'outer' : e.workflow_id])).toEqual([
       ['workflow.created', 'outer'],
       ['workflow.created', 'wf_inner'],
       ['workflow.started', 'wf_inner'],
@@ -144,8 +144,8 @@ onBothStores('events', (stage) => {
       ['workflow.step_completed', 'outer'],
       ['workflow.completed', 'outer'],
     ])
-    expect(told[1].data.parent_workflow_id).toBe(id)
-    expect(told[6].data).toMatchObject({
+    expect(recorded[1].data.parent_workflow_id).toBe(id)
+    expect(recorded[6].data).toMatchObject({
       step_index: 0,
       step_type: 'group',
       nested_workflow_id: 'wf_inner',
@@ -203,8 +203,8 @@ onBothStores('events', (stage) => {
     await post('late', { expires_at: '+PT1S', queue: 'other' })
     await s.store.moveClock(8000)
     await s.engine.sweep()
-    const told = (await f.events('job.*')).map((e) => [e.data.job_type, e.type])
-    expect(told).toEqual([
+    const recorded = (await f.events('job.*')).map((e) => [e.data.job_type, e.type])
+    expect(recorded).toEqual([
       ['done', 'job.enqueued'],
       ['done', 'job.started'],
       ['done', 'job.completed'],

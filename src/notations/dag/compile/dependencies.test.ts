@@ -104,8 +104,8 @@ describe('graphs of steps', () => {
       fc.asyncProperty(any, async (steps) => {
         const can = runnable(steps)
         const { cycles, behind } = findStuck(steps)
-        const told = new Set([...cycles.flat(), ...behind.keys()])
-        expect([...told].sort()).toEqual(
+        const reported = new Set([...cycles.flat(), ...behind.keys()])
+        expect([...reported].sort()).toEqual(
           steps
             .map((s) => s.name)
             .filter((n) => !can.has(n))

@@ -153,12 +153,12 @@ describe('heartbeat', () => {
 })
 
 describe('a test directive', () => {
-  const told = (directive: string, status?: RunRow['status']) =>
+  const directed = (directive: string, status?: RunRow['status']) =>
     run({ petrel: { ojs: { metadata: { test_directive: directive } } } }, status)
 
   it('is the strongest of the active jobs', () => {
-    expect(testDirective([told('quiet'), told('terminate')])).toBe('terminate')
-    expect(testDirective([told('quiet'), run(null)])).toBe('quiet')
-    expect(testDirective([told('quiet', 'succeeded'), told('dance')])).toBeNull()
+    expect(testDirective([directed('quiet'), directed('terminate')])).toBe('terminate')
+    expect(testDirective([directed('quiet'), run(null)])).toBe('quiet')
+    expect(testDirective([directed('quiet', 'succeeded'), directed('dance')])).toBeNull()
   })
 })

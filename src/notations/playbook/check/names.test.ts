@@ -12,7 +12,7 @@ workload: { items: [1], url: x }
 const flow = (steps: string, more = ''): string => `${HEAD}workflow:\n${steps.replace(/^(?=.)/gm, '  ')}\n${more}`
 
 /** Every warning as `line:column path: message (hint)`, and every mistake after a `!`. */
-async function told(text: string): Promise<readonly string[]> {
+async function reported(text: string): Promise<readonly string[]> {
   try {
     const { warnings = [] } = await readInPlace('flow.yaml', text)
     return warnings.map((w) => `${w.line}:${w.column} ${w.path}: ${w.message} (${w.hint})`)
@@ -104,11 +104,11 @@ describe('templates that do not parse are refused with their position', () => {
     ],
   ]
   it.each(cases)('%s', async (_, steps, expected) => {
-    expect(await told(flow(steps))).toEqual(expected)
+    expect(await reported(flow(steps))).toEqual(expected)
   })
 
   it('an unknown filter', async () => {
-    const [only, ...others] = await told(flow(shell('{{ workload.url | shout }}')))
+    const [only, ...others] = await reported(flow(shell('{{ workload.url | shout }}')))
     expect(only).toMatch(/^! 9:12 workflow\[0\]\.tool\.cmd: there is no filter `shout`/)
     expect(others).toEqual([])
   })
@@ -161,7 +161,7 @@ describe('names that can never have a value get a warning', () => {
     ],
   ]
   it.each(cases)('%s', async (_, steps, expected) => {
-    expect(await told(flow(steps))).toEqual(expected)
+    expect(await reported(flow(steps))).toEqual(expected)
   })
 
   it('existing names are accepted: steps, tasks, workload, context, items, args, names of the worker', async () => {
@@ -191,7 +191,7 @@ describe('names that can never have a value get a warning', () => {
   loop: { in: "{{ first.list }}", iterator: row }
   tool: { kind: shell, cmd: "{{ row }} {{ iter.row }} {{ loop.index }} {{ loop_index }} {{ number }} {% for x in row %}{{ x }}{{ loop.index }}{% endfor %}" }
 `
-    expect(await told(flow(steps))).toEqual([])
+    expect(await reported(flow(steps))).toEqual([])
   })
 })
 
@@ -259,15 +259,15 @@ describe('the keychain', () => {
     ],
   ]
   it.each(cases)('%s', async (_, steps, expected) => {
-    expect(await told(flow(steps, KEYCHAIN))).toEqual(expected)
+    expect(await reported(flow(steps, KEYCHAIN))).toEqual(expected)
   })
 
   it('an unreadable entry that no step reads causes no mistake', async () => {
-    expect(await told(flow('- { step: a, tool: { kind: noop } }', KEYCHAIN))).toEqual([])
+    expect(await reported(flow('- { step: a, tool: { kind: noop } }', KEYCHAIN))).toEqual([])
   })
 
   it('an undeclared entry is reported', async () => {
-    expect(await told(flow(shell('{{ keychain.api }}')))).toEqual([
+    expect(await reported(flow(shell('{{ keychain.api }}')))).toEqual([
       "! 9:12 workflow[0].tool.cmd: the keychain has no entry 'api' (declare it: keychain: [{ name, kind: env, ref }])",
     ])
   })

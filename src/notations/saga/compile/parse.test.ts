@@ -133,8 +133,8 @@ describe('a saga in a file', () => {
     ['an odd name', HEAD.replace('provision', "'a b'"), "'a b' cannot be the name of a saga"],
     ['an odd version', HEAD.replace('version: 2', "version: 'a b'"), "'a b' cannot be a version"],
     ['a version that YAML has bent', HEAD.replace('version: 2', 'version: 1.10'), 'version is a text, this is 1.1'],
-  ])('%s: the mistake, its position, and a suggestion', async (_, text, told) => {
-    expect((await mistakes(text)).join('\n')).toContain(told)
+  ])('%s: the mistake, its position, and a suggestion', async (_, text, message) => {
+    expect((await mistakes(text)).join('\n')).toContain(message)
   })
 
   it.each([
