@@ -14,7 +14,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { openStore } from '../src/store/open.ts'
-import { fingerprint, readSeeds, type Seeds, wash } from './wash.ts'
+import { cleanDatabase, fingerprint, readSeeds, type Seeds } from './clean-database.ts'
 
 const SCHEMA = ['migrations', 'repeatable'].map(
   (folder) => new URL(`../src/store/postgres/${folder}/`, import.meta.url),
@@ -126,7 +126,7 @@ export class Databases {
         await new Promise((resolve) => setTimeout(resolve, 2))
       }
       if ((await fingerprint(client)) !== print) return false
-      await wash(client, seeds)
+      await cleanDatabase(client, seeds)
       return true
     } catch {
       return false

@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Their tests wait for other processes: for a server to be ready, or for the session of a killed process to expire. */
 const WAITING =
-  /\/test\/(?:cli|clients|crash|docs|nats|pipeline|race|inbox\/crash)\/|\/promises\.test\.ts$|\/pollers\.test\.ts$/
+  /\/test\/(?:cli|clients|crash|docs|nats|pipeline|race|inbox\/crash)\/|\/transactional-insert\.test\.ts$|\/pollers\.test\.ts$/
 /** In this part of the list; the files are sorted by size, and those at its end take almost no time. */
 const SHARE = 0.5
 

@@ -4,7 +4,7 @@ import { Engine } from '../../src/engine/engine.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery } from '../../src/worker/port.ts'
-import { Mortal } from './mortal.ts'
+import { SimulatedProcess } from './simulated-process.ts'
 import { STORES } from './stores.ts'
 
 const FLOW = `
@@ -25,7 +25,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
   const held = new Set<string>()
   const worker = { types: ['a', 'b', 'c', 'undo'], holding: () => [...held] }
   let drop: () => Promise<void>
-  let process: Mortal
+  let process: SimulatedProcess
   let id = ''
 
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
     await store.migrate()
     await store.close()
     worker.types = ['a', 'b', 'c', 'undo']
-    process = await Mortal.open({ Engine, openStore, readDefinition }, url, worker)
+    process = await SimulatedProcess.open({ Engine, openStore, readDefinition }, url, worker)
     const [started] = await process.engine.start([(await readDefinition('late.yaml', FLOW)).start])
     id = (started as { id: string }).id
   })

@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest'
 import { deep, dense, type Shape, STEP, UNDO, wide, workflowText, woven } from '../../bench/dag/shapes.mjs'
 import { SLOT } from '../../src/net/slots.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
-import { deploy } from '../server/native/asking.ts'
+import { deploy } from '../server/native/stage.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
 import { type Cost, countCost, expectAsSmall } from './cost.ts'
 

@@ -8,7 +8,7 @@ import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Later } from './later.ts'
-import { Mortal } from './mortal.ts'
+import { SimulatedProcess } from './simulated-process.ts'
 import { STORES } from './stores.ts'
 
 const MINUTE_MS = 60_000
@@ -36,7 +36,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
   let drop: () => Promise<void>
   let offsetMs = 0
   let held: string[] = []
-  let process: Mortal | null = null
+  let process: SimulatedProcess | null = null
   let later: Later | null = null
 
   beforeEach(async () => {
@@ -57,7 +57,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
 
   async function begin(second: string, failurePolicy: 'abort' | 'compensate'): Promise<string> {
     held = []
-    process = await Mortal.open(from, url, { types: ['work', 'undo'], holding: () => held })
+    process = await SimulatedProcess.open(from, url, { types: ['work', 'undo'], holding: () => held })
     const { start } = await readDefinition('clocks.yaml', flow(second, failurePolicy))
     const [started] = await process.engine.start([start])
     return (started as { id: string }).id
@@ -65,7 +65,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
 
   /** The worker of the first process takes the next run and reports its start. */
   async function take(): Promise<Delivery> {
-    const { session } = process as Mortal
+    const { session } = process as SimulatedProcess
     const [delivery] = (await session.claim(1)) as [Delivery]
     held.push(delivery.runId)
     await session.started([{ runId: delivery.runId, epoch: delivery.epoch, at: Date.now() }])
@@ -73,14 +73,14 @@ describe.each(STORES)('timeouts on $name', (place) => {
   }
 
   async function end(delivery: Delivery, outcome: 'succeeded' | 'failed' | 'governance'): Promise<void> {
-    const reply = await (process as Mortal).report({ delivery, outcome, result: '{}', wantNext: false })
+    const reply = await (process as SimulatedProcess).report({ delivery, outcome, result: '{}', wantNext: false })
     expect(reply).toMatchObject({ status: 'recorded' })
     held = held.filter((id) => id !== delivery.runId)
   }
 
   /** It is blocked there. */
   async function openGate(id: string): Promise<string> {
-    const { read } = (process as Mortal).engine.store
+    const { read } = (process as SimulatedProcess).engine.store
     expect((await read.instance(id))?.state).toBe('waiting')
     const [gate] = await read.openGates({ instanceId: id, limit: 10 })
     return (gate as { id: string }).id
@@ -113,7 +113,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     /** Only a process without workers is left, now or when the time has passed. */
     async function passUnattended(minutes: number): Promise<Later> {
       if (down) await allDown()
-      else await (process as Mortal).session.close()
+      else await (process as SimulatedProcess).session.close()
       const before = down ? null : await comeBack()
       await pass(minutes)
       return before ?? (await comeBack())
@@ -221,7 +221,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     await end(await take(), 'failed')
     const undo = await take()
     offsetMs += 600 * MINUTE_MS
-    await (process as Mortal).pass(offsetMs)
+    await (process as SimulatedProcess).pass(offsetMs)
     await end(undo, 'succeeded')
     expect((await process?.engine.view(id))?.instance).toMatchObject({ state: 'compensated', outcome: 'rolled_back' })
   })
@@ -230,9 +230,9 @@ describe.each(STORES)('timeouts on $name', (place) => {
     const id = await begin(GATE, 'compensate')
     await end(await take(), 'succeeded')
     await pass(20)
-    const { engine } = process as Mortal
+    const { engine } = process as SimulatedProcess
     await engine.answerGate({ gateId: await openGate(id), approved: true, actor: 'ann' })
-    await (process as Mortal).session.close()
+    await (process as SimulatedProcess).session.close()
     const there = await comeBack()
     await pass(9)
     await there.settled()
@@ -247,7 +247,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     await end(await take(), 'succeeded')
     const active = await take()
     offsetMs += 31 * MINUTE_MS
-    await (process as Mortal).pass(offsetMs)
+    await (process as SimulatedProcess).pass(offsetMs)
     expect((await process?.engine.view(id))?.instance).toMatchObject({ state: 'compensating', phase: 'undo' })
     const late = { delivery: active, outcome: 'succeeded', result: '{}', wantNext: false } as const
     expect(await process?.report(late)).toMatchObject({ status: 'stale' })

@@ -1,6 +1,6 @@
 /** Runs many trials on one store, and shows a failing one in the smallest form fast-check finds. */
 import fc from 'fast-check'
-import type { Implementation } from './mortal.ts'
+import type { Implementation } from './simulated-process.ts'
 import { type DagCase, dagCases, textOf } from './undo-case.ts'
 import { type Clock, Trial } from './undo-trial.ts'
 

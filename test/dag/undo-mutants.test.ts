@@ -5,7 +5,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import type { Implementation } from './mortal.ts'
+import type { Implementation } from './simulated-process.ts'
 import { STORES } from './stores.ts'
 import { type CasesResult, runCases } from './undo-cases.ts'
 

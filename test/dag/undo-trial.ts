@@ -3,11 +3,11 @@
  * timeouts, lost sessions, processes that die and late successes. The oracle receives what the workers see; after every
  * turn the rows must agree with it. When the script is used up, everything open succeeds until the instance has ended.
  */
-import { DIED, type HandWorker, type Implementation, Mortal, SESSION_TTL_MS } from './mortal.ts'
+import { DIED, type HandWorker, type Implementation, SESSION_TTL_MS, SimulatedProcess } from './simulated-process.ts'
 import { type DagCase, STEP_TIMEOUT_MS, textOf, WORKFLOW_TIMEOUT_MS } from './undo-case.ts'
-import { Hands, type Held, nameOf, resultOf } from './undo-hands.ts'
 import { Flow, LawBroken } from './undo-oracle.ts'
 import { Witness } from './undo-witness.ts'
+import { type Held, nameOf, resultOf, TrialWorker } from './undo-worker.ts'
 
 const SOON_MS = 2_000
 const FINISH_TURNS = 400
@@ -27,8 +27,8 @@ export class Trial {
   readonly #prefix: string
   readonly #worker: HandWorker
   readonly #witness: Witness
-  readonly #hands: Hands
-  #process = undefined as unknown as Mortal
+  readonly #hands: TrialWorker
+  #process = undefined as unknown as SimulatedProcess
   #startedAtMs = 0
 
   constructor(p: { from: Implementation; url: string; clock: Clock; dag: DagCase; prefix: string }) {
@@ -39,8 +39,8 @@ export class Trial {
     this.#prefix = p.prefix
     this.flow = new Flow(p.dag)
     this.#witness = new Witness(this.flow, () => this.#process.engine)
-    const process = (): Mortal => this.#process
-    this.#hands = new Hands({ root: this.flow, witness: this.#witness, process, seen: this.seen })
+    const process = (): SimulatedProcess => this.#process
+    this.#hands = new TrialWorker({ root: this.flow, witness: this.#witness, process, seen: this.seen })
     const holding = (): string[] => this.#hands.held.map(({ delivery }) => delivery.runId)
     this.#worker = { types: [`${p.prefix}.work`, `${p.prefix}.undo`], holding }
   }
@@ -60,7 +60,7 @@ export class Trial {
   }
 
   async #begin(): Promise<void> {
-    this.#process = await Mortal.open(this.#from, this.#url, this.#worker)
+    this.#process = await SimulatedProcess.open(this.#from, this.#url, this.#worker)
   }
 
   async #play(script: readonly number[]): Promise<void> {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { SLOT } from '../../src/net/slots.ts'
-import { dag, deploy, instances, metaOf, onBothStores, recorded, refusal, start } from './house.ts'
+import { dag, deploy, instances, metaOf, onBothStores, recorded, refusal, start } from './stage.ts'
 
-onBothStores('deploying', (house) => {
+onBothStores('deploying', (stage) => {
   it('stores the text, who deployed it, and the compiled net', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const text = dag({ version: '1.0', trigger: '{ event: user.registered }' })
     const { row, what, warnings } = await deploy(process, text, { actor: 'ada' })
     expect(what).toBe('created')
@@ -29,7 +29,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('deploying the same text again changes and records nothing', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const first = await deploy(process, dag({ version: '1' }))
     const again = await deploy(process, dag({ version: '1' }), { actor: 'bob' })
     expect(again).toMatchObject({ what: 'unchanged', row: first.row })
@@ -37,7 +37,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('replaces the text of a version that was never started', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const first = await deploy(process, dag({ version: '1' }))
     const second = await deploy(process, dag({ version: '1', steps: 'create greet' }))
     expect(second.what).toBe('replaced')
@@ -48,7 +48,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('a version that was started is immutable; the refusal suggests a new version', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1.4' }))
     await deploy(process, dag({ version: '1.5', steps: 'other' }))
     await start(process, 'onboarding', { version: '1.4' })
@@ -63,7 +63,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('unversioned texts are numbered 1, 2, 3; the same text as the latest is unchanged', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     expect((await deploy(process, dag())).row.version).toBe('1')
     expect((await deploy(process, dag())).what).toBe('unchanged')
     expect((await deploy(process, dag({ steps: 'a' }))).row.version).toBe('2')
@@ -74,7 +74,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('accepts every notation: dag, net, chain; each can be started', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const net = 'kind: Net\nversion: 1\nname: order\nnodes:\n  ask: { gate: Ship it? }\ninput: { total: 3 }\n'
     const chain = 'type: chain\nname: mail\nsteps:\n  - { type: email.send, args: [hello] }\n  - { type: email.log }\n'
     for (const [text, dialect, name] of [
@@ -99,17 +99,17 @@ onBothStores('deploying', (house) => {
   })
 
   it('another process starts it from the stored net, without parsing the text', async () => {
-    const first = await house.open()
+    const first = await stage.open()
     const { row } = await deploy(first, dag({ steps: 'create greet' }))
-    await house.sql("UPDATE workflow_definition SET source = 'not a definition'")
-    const second = await house.open()
+    await stage.sql("UPDATE workflow_definition SET source = 'not a definition'")
+    const second = await stage.open()
     const { id } = await start(second, 'onboarding', { input: { user: 7 } })
     const instance = await second.store.read.instance(id)
     expect(instance).toMatchObject({ netHash: row.netHash, state: 'running' })
   })
 
   it('mistakes are reported with their lines, and nothing is kept', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const refused = await refusal(deploy(process, dag({ steps: 'a a' })))
     expect(refused.code).toBe('invalid_definition')
     expect(refused.message).toMatch(/flow\.yaml[\s\S]*\d+:\d+/)
@@ -122,7 +122,7 @@ onBothStores('deploying', (house) => {
   })
 
   it('a nested workflow is resolved when its parent is deployed, and stays the same', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'inner', steps: 'one' }))
     const outer = `apiVersion: ioa.dev/v0.2
 kind: Workflow
@@ -147,9 +147,9 @@ spec:
   })
 })
 
-onBothStores('starting by name', (house) => {
+onBothStores('starting by name', (stage) => {
   it('takes the latest version, or the one that is named', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'a b' }))
     expect((await start(process, 'onboarding')).definition).toMatchObject({ version: '2', latest: true })
@@ -160,7 +160,7 @@ onBothStores('starting by name', (house) => {
   })
 
   it('the instance records its definition and trigger in addition to the meta of definition and caller', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const text = dag({ version: '1', spec: 'description: Welcomes people' })
     const { row } = await deploy(process, text)
     const { id } = await start(process, 'onboarding', { meta: { correlationId: 'c-1', trigger: 'x' }, actor: 'ada' })
@@ -174,7 +174,7 @@ onBothStores('starting by name', (house) => {
   })
 
   it('a start key starts one instance', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag())
     const first = await start(process, 'onboarding', { startKey: 'user-7' })
     const again = await start(process, 'onboarding', { startKey: 'user-7' })
@@ -182,7 +182,7 @@ onBothStores('starting by name', (house) => {
   })
 
   it('start: false leaves the instance idle, and marks the version as used', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     const { id } = await start(process, 'onboarding', { start: false })
     expect((await process.store.read.instance(id))?.state).toBe('idle')
@@ -192,7 +192,7 @@ onBothStores('starting by name', (house) => {
   })
 
   it('unknown names and versions are not found, with a suggestion', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1.0' }))
     expect(await refusal(start(process, 'onbording'))).toMatchObject({
       code: 'not_found',
@@ -206,15 +206,15 @@ onBothStores('starting by name', (house) => {
   })
 
   it('meta that is not an object is refused', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag())
     expect((await refusal(start(process, 'onboarding', { meta: [1] }))).code).toBe('invalid_request')
   })
 
   it('a definition whose net was lost is reported, and deploying it again repairs it', async () => {
-    await deploy(await house.open(), dag({ version: '1' }))
-    await house.sql('DELETE FROM workflow_net')
-    const process = await house.open()
+    await deploy(await stage.open(), dag({ version: '1' }))
+    await stage.sql('DELETE FROM workflow_net')
+    const process = await stage.open()
     expect(await process.store.read.doctor()).toContainEqual(
       expect.objectContaining({ check: 'definition_net', finding: expect.stringContaining('deploy it again') }),
     )
@@ -226,9 +226,9 @@ onBothStores('starting by name', (house) => {
   })
 })
 
-onBothStores('retiring', (house) => {
+onBothStores('retiring', (stage) => {
   it('a retired version cannot be started; running instances continue; the version before it is the latest again', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'b' }))
     const { id } = await start(process, 'onboarding')
@@ -244,7 +244,7 @@ onBothStores('retiring', (house) => {
   })
 
   it('without a version all versions are retired; retiring again changes nothing', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'b' }))
     const all = { tenant: null, name: 'onboarding', version: null, actor: null }
@@ -258,7 +258,7 @@ onBothStores('retiring', (house) => {
   })
 
   it('deploying the same text again restores a retired version', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     await start(process, 'onboarding')
     await process.catalog.retire({ tenant: null, name: 'onboarding', version: null, actor: null })
@@ -269,7 +269,7 @@ onBothStores('retiring', (house) => {
   })
 
   it('an unknown definition cannot be retired', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ version: '1' }))
     const unknown = { tenant: null, name: 'onboardin', version: null, actor: null }
     expect(await refusal(process.catalog.retire(unknown))).toMatchObject({
@@ -281,9 +281,9 @@ onBothStores('retiring', (house) => {
   })
 })
 
-onBothStores('tenants', (house) => {
+onBothStores('tenants', (stage) => {
   it('have separate names, versions and texts', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const red = await deploy(process, dag({ version: '1' }), { tenant: 'red' })
     const blue = await deploy(process, dag({ version: '1', steps: 'b' }), { tenant: 'blue' })
     const none = await deploy(process, dag({ version: '1', steps: 'c' }))

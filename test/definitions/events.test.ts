@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { SLOT } from '../../src/net/slots.ts'
-import { dag, deploy, instances, metaOf, onBothStores, publish, recorded, refusal, start } from './house.ts'
+import { dag, deploy, instances, metaOf, onBothStores, publish, recorded, refusal, start } from './stage.ts'
 
 const LISTENS = '{ event: order.created }'
 const PICKY = '{ event: order.created, condition: payload.total > 100 }'
@@ -13,9 +13,9 @@ async function inputOf(
   return slot === undefined ? null : JSON.parse(slot.value)
 }
 
-onBothStores('an event', (house) => {
+onBothStores('an event', (stage) => {
   it('starts the latest version of each definition that listens to it, with the payload as input', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: LISTENS }))
     await deploy(process, dag({ name: 'ship', version: '2', trigger: LISTENS, steps: 'pack send' }))
     await deploy(process, dag({ name: 'bill', trigger: LISTENS }))
@@ -43,7 +43,7 @@ onBothStores('an event', (house) => {
   })
 
   it('a version that dropped the trigger no longer listens, nor does a retired one', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: LISTENS }))
     await deploy(process, dag({ name: 'bill', version: '1', trigger: LISTENS }))
     await deploy(process, dag({ name: 'ship', version: '2' }))
@@ -55,7 +55,7 @@ onBothStores('an event', (house) => {
   })
 
   it('the condition can use the payload, its fields and the event', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const condition = (name: string, text: string) =>
       deploy(process, dag({ name, trigger: `{ event: order.created, condition: "${text}" }` }))
     await condition('by-payload', 'payload.total > 100')
@@ -68,7 +68,7 @@ onBothStores('an event', (house) => {
   })
 
   it('a condition that cannot be evaluated counts as false, with the reason, and affects no other definition', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(
       process,
       dag({ name: 'a-broken', trigger: '{ event: order.created, condition: "payload.total / 0 > 1" }' }),
@@ -85,7 +85,7 @@ onBothStores('an event', (house) => {
   })
 
   it('the same id starts one instance however often it is sent; another id starts another', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const [first] = (await publish(process, 'order.created', { id: 'e1' })).started
     const [again] = (await publish(process, 'order.created', { id: 'e1' })).started
@@ -96,7 +96,7 @@ onBothStores('an event', (house) => {
   })
 
   it('without listeners: refused with the known events, and nothing is written', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     expect((await refusal(publish(process, 'order.created'))).message).toBe(
       "nobody listens to event 'order.created'; no workflow in service has a trigger with an event",
     )
@@ -110,7 +110,7 @@ onBothStores('an event', (house) => {
   })
 
   it('reaches only definitions of its tenant, and its id is unique within the tenant', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     for (const tenant of ['red', 'blue', null])
       await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
     const ids = new Set<string>()
@@ -126,7 +126,7 @@ onBothStores('an event', (house) => {
   })
 
   it('with an invalid name or id is refused', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     for (const more of [{ type: '' }, { id: '' }, { id: 'x'.repeat(201) }, { type: 'x'.repeat(201) }]) {
       expect((await refusal(publish(process, 'order.created', more))).code).toBe('invalid_request')
     }
@@ -134,11 +134,11 @@ onBothStores('an event', (house) => {
   })
 
   it('a definition that cannot be started does not prevent others from starting', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'a-lost', trigger: LISTENS }))
     await deploy(process, dag({ name: 'b-fine', trigger: LISTENS, steps: 'x y' }))
-    await house.sql("DELETE FROM workflow_net WHERE name = 'a-lost'")
-    const { started, passed } = await publish(await house.open(), 'order.created', { id: 'e1' })
+    await stage.sql("DELETE FROM workflow_net WHERE name = 'a-lost'")
+    const { started, passed } = await publish(await stage.open(), 'order.created', { id: 'e1' })
     expect(started.map((s) => s.name)).toEqual(['b-fine'])
     expect(passed).toMatchObject([{ name: 'a-lost', condition: null }])
     await deploy(process, dag({ name: 'a-lost', trigger: LISTENS }))
@@ -150,9 +150,9 @@ onBothStores('an event', (house) => {
   })
 })
 
-onBothStores('idle instances and an event', (house) => {
+onBothStores('idle instances and an event', (stage) => {
   it('the idle instances of a definition start, with their own input; a new one is created only if there are none', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: PICKY }))
     const idle = []
     for (const n of [1, 2, 3]) idle.push((await start(process, 'ship', { input: { n }, start: false })).id)
@@ -180,7 +180,7 @@ onBothStores('idle instances and an event', (house) => {
   })
 
   it('those of other tenants and other definitions stay idle', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     for (const tenant of ['red', null]) await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
     await deploy(process, dag({ name: 'bill' }))
     const red = await start(process, 'ship', { tenant: 'red', start: false })
@@ -191,7 +191,7 @@ onBothStores('idle instances and an event', (house) => {
   })
 
   it('more instances than fit into one transaction all start', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')
     await process.engine.start(Array.from({ length: 450 }, () => ({ net, start: false })))
@@ -203,7 +203,7 @@ onBothStores('idle instances and an event', (house) => {
   })
 
   it('those beyond the concurrency limit of their workflow are queued', async () => {
-    const process = await house.open()
+    const process = await stage.open()
     await deploy(process, dag({ name: 'ship', trigger: LISTENS, spec: 'maxConcurrent: 1' }))
     await start(process, 'ship', { start: false })
     await start(process, 'ship', { start: false })

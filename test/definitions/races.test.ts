@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dag, deploy, instances, onBothStores, publish, start } from './house.ts'
+import { dag, deploy, instances, onBothStores, publish, start } from './stage.ts'
 
 const ROUNDS = 8
 const LISTENS = '{ event: order.created }'
@@ -9,9 +9,9 @@ async function end<T>(promise: Promise<T>): Promise<T | string> {
   return promise.catch((error: unknown) => (error as { readonly code: string }).code)
 }
 
-onBothStores('two processes at once', (house) => {
+onBothStores('two processes at once', (stage) => {
   it('deploy the same version with different texts: one creates it, the other replaces it, one text remains', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`
       const both = await Promise.all([
@@ -26,7 +26,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('deploy texts without versions: each text gets a number, and the same text only one', async () => {
-    const processes = await Promise.all([house.open(), house.open()])
+    const processes = await Promise.all([stage.open(), stage.open()])
     const [a, b] = processes
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`
@@ -41,7 +41,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('a replacing deploy and a first start: the instance runs the text that its version has from then on', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     for (let round = 0; round < 3 * ROUNDS; round++) {
       const name = `flow-${round}`
       await deploy(a, dag({ name, version: '1', steps: 'a' }))
@@ -60,7 +60,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('a start that looked before the text was replaced starts the new text', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     await deploy(a, dag({ version: '1', steps: 'a' }))
     const { definitions } = a.store
     const find = definitions.find
@@ -79,7 +79,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('a start whose text is replaced before it marks the version as used starts the new text', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     await deploy(a, dag({ version: '1', steps: 'a' }))
     const { definitions } = a.store
     const use = definitions.use
@@ -98,7 +98,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('deploy versions with different schedules: the schedule is that of the latest', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`
       await deploy(a, dag({ name, version: '1', trigger: "{ schedule: '0 1 * * *' }" }))
@@ -111,7 +111,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('receive the same event: it starts one instance', async () => {
-    const processes = await Promise.all([house.open(), house.open(), house.open()])
+    const processes = await Promise.all([stage.open(), stage.open(), stage.open()])
     const [first] = processes
     await deploy(first, dag({ name: 'ship', trigger: LISTENS }))
     await deploy(first, dag({ name: 'bill', trigger: LISTENS }))
@@ -127,7 +127,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('receive the same event while instances are idle: those start, once, and no others', async () => {
-    const processes = await Promise.all([house.open(), house.open(), house.open()])
+    const processes = await Promise.all([stage.open(), stage.open(), stage.open()])
     const [first] = processes
     await deploy(first, dag({ name: 'ship', trigger: LISTENS }))
     for (let round = 0; round < ROUNDS; round++) {
@@ -142,7 +142,7 @@ onBothStores('two processes at once', (house) => {
   })
 
   it('retire while others start: every started version was in service, and none starts after the retirement', async () => {
-    const [a, b] = await Promise.all([house.open(), house.open()])
+    const [a, b] = await Promise.all([stage.open(), stage.open()])
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`
       await deploy(a, dag({ name }))

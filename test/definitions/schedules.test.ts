@@ -2,22 +2,22 @@ import { expect, it } from 'vitest'
 import {
   dag,
   deploy,
-  type House,
   instances,
   metaOf,
   onBothStores,
   type Process,
   recorded,
   refusal,
+  type Stage,
   start,
-} from './house.ts'
+} from './stage.ts'
 
 const HOURLY = "{ schedule: '0 * * * *' }"
 const HOUR = 3_600_000
 
 /** A process whose clock is half an hour before a full hour, and moves on request. */
-async function opened(house: House): Promise<Process & { pass(ms: number): Promise<void> }> {
-  const process = await house.open()
+async function opened(stage: Stage): Promise<Process & { pass(ms: number): Promise<void> }> {
+  const process = await stage.open()
   const now = Date.now()
   let offset = Math.ceil(now / HOUR) * HOUR - HOUR / 2 - now
   await process.store.moveClock(offset)
@@ -37,9 +37,9 @@ async function end({ engine }: Process, name: string, store: Process['store']): 
   }
 }
 
-onBothStores('a schedule as trigger', (house) => {
+onBothStores('a schedule as trigger', (stage) => {
   it('starts the latest version of the definition', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     await process.pass(HOUR)
     const [first] = await instances(process, 'report')
@@ -57,7 +57,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('several times missed while no process ran count as one start', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(5 * HOUR)
     expect(await instances(process, 'report')).toHaveLength(1)
@@ -66,7 +66,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('is skipped while the previous instance is running', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(HOUR)
     await process.pass(HOUR)
@@ -75,7 +75,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('stops when the definition is retired, and resumes when it is restored', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     await process.catalog.retire({ tenant: null, name: 'report', version: null, actor: null })
     expect(await process.store.read.schedule('workflow:report')).toMatchObject({ enabled: false, nextAt: null })
@@ -87,7 +87,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('stops when a new version drops it, and changes when one changes it', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     const half = "{ schedule: '45 * * * *', timezone: Europe/Berlin }"
     await deploy(process, dag({ name: 'report', version: '2', trigger: half }))
@@ -108,7 +108,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('that an operator paused stays paused across deploys; a deploy does not postpone a due one', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     const due = (await process.store.read.schedule('workflow:report'))?.nextAt
     await deploy(process, dag({ name: 'report', version: '2', trigger: HOURLY, steps: 'b' }))
@@ -123,7 +123,7 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('starts idle instances, or else a new one; a firing that was interrupted starts nothing twice', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     const idle = await start(process, 'report', { start: false })
     const before = await process.store.read.schedule('workflow:report')
@@ -132,8 +132,8 @@ onBothStores('a schedule as trigger', (house) => {
     await process.engine.cancelInstance({ id: idle.id, actor: null })
     // The state after a process died between the start and the update of the schedule.
     const due = before?.nextAt ?? 0
-    const then = house.kind === 'sqlite' ? String(due) : `to_timestamp(${due} / 1000.0)`
-    await house.sql(`UPDATE workflow_cron SET next_at = ${then}, last_id = NULL WHERE name = 'workflow:report'`)
+    const then = stage.kind === 'sqlite' ? String(due) : `to_timestamp(${due} / 1000.0)`
+    await stage.sql(`UPDATE workflow_cron SET next_at = ${then}, last_id = NULL WHERE name = 'workflow:report'`)
     await process.pass(0)
     expect(await instances(process, 'report')).toHaveLength(1)
     expect(await process.store.read.schedule('workflow:report')).toMatchObject({ lastId: idle.id, fireCount: 2 })
@@ -142,8 +142,8 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('fires once, however many processes check it', async () => {
-    const process = await opened(house)
-    const others = await Promise.all([house.open(), house.open()])
+    const process = await opened(stage)
+    const others = await Promise.all([stage.open(), stage.open()])
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await Promise.all([process.pass(HOUR), ...others.map(({ engine }) => engine.sweep())])
     await Promise.all([process, ...others].map(({ engine }) => engine.sweep()))
@@ -151,12 +151,12 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('of a definition that cannot be started is skipped, and the others fire', async () => {
-    const deployer = await opened(house)
+    const deployer = await opened(stage)
     await deploy(deployer, dag({ name: 'a-lost', trigger: HOURLY }))
     await deploy(deployer, dag({ name: 'b-fine', trigger: HOURLY, steps: 'b' }))
-    await house.sql("DELETE FROM workflow_net WHERE name = 'a-lost'")
+    await stage.sql("DELETE FROM workflow_net WHERE name = 'a-lost'")
     // The process that deployed it still has its net in memory.
-    const process = await opened(house)
+    const process = await opened(stage)
     await process.pass(HOUR)
     expect(await instances(process, 'b-fine')).toHaveLength(1)
     const [skipped] = await recorded(process, 'cron.skipped')
@@ -164,13 +164,13 @@ onBothStores('a schedule as trigger', (house) => {
   })
 
   it('its name is reserved for the definition: no other schedule can use it', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     const schedule = { name: 'workflow:report', expression: '* * * * *', run: { type: 'a', payload: {} } }
     expect((await refusal(process.engine.putSchedule(schedule))).code).toBe('invalid_request')
   })
 
   it('each tenant has its own', async () => {
-    const process = await opened(house)
+    const process = await opened(stage)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }), { tenant: 'red' })
     await deploy(process, dag({ name: 'report', trigger: HOURLY, steps: 'b' }))
     await process.catalog.retire({ tenant: null, name: 'report', version: null, actor: null })

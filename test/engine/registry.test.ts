@@ -7,7 +7,7 @@ import type { Delivery } from '../../src/worker/port.ts'
 import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { until } from '../server/serving.ts'
-import { fetched, Hand, NO_POLL, plainSql } from './hand.ts'
+import { fetched, ManualWorker, NO_POLL, plainSql } from './manual-worker.ts'
 
 const ONCE = { retry: { maxAttempts: 1 } }
 
@@ -20,7 +20,7 @@ onBothStores('the registry', (stage) => {
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
     await engine.registry.put({ workflowName: 'node.v1', runtime: 'node' })
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'node', isEnabled: false })
-    const [node, go] = [await Hand.open(engine), await Hand.open(engine, { runtime: 'go' })]
+    const [node, go] = [await ManualWorker.open(engine), await ManualWorker.open(engine, { runtime: 'go' })]
     const all = ['free.v1', 'go.v1', 'node.v1', 'off.v1']
     const enqueue = () => petrel.enqueueMany(all.map((type) => job(type)))
     await enqueue()
@@ -43,7 +43,7 @@ onBothStores('the registry', (stage) => {
   it('a new run goes to a waiting worker of its runtime, never to another', async () => {
     const petrel = await stage.open(NO_POLL)
     const engine = engineOf(petrel)
-    const [node, go] = [await Hand.open(engine), await Hand.open(engine, { runtime: 'go' })]
+    const [node, go] = [await ManualWorker.open(engine), await ManualWorker.open(engine, { runtime: 'go' })]
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'node', isEnabled: false })
     await Promise.all([node.types(), go.types()])
@@ -80,7 +80,7 @@ onBothStores('the registry', (stage) => {
     const petrel = await stage.open(NO_POLL)
     const sql = await plainSql(stage)
     const engine = engineOf(petrel)
-    const hand = await Hand.open(engine)
+    const hand = await ManualWorker.open(engine)
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
     // The process has cached only that these types are not registered.
@@ -115,7 +115,7 @@ onBothStores('the registry', (stage) => {
   it('a change made here applies to the next step, and wakes waiting fetches here, before the call returns', async () => {
     const petrel = await stage.open(NO_POLL)
     const { registry } = petrel
-    const hand = await Hand.open(engineOf(petrel))
+    const hand = await ManualWorker.open(engineOf(petrel))
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
     // The process has cached only that these types are not registered.
@@ -143,7 +143,7 @@ onBothStores('the registry', (stage) => {
   it('listed types of this runtime are handed over like any other', async () => {
     const petrel = await stage.open(NO_POLL)
     for (const type of STEPS) await petrel.registry.put({ workflowName: type, runtime: 'node' })
-    const hand = await Hand.open(engineOf(petrel))
+    const hand = await ManualWorker.open(engineOf(petrel))
     await petrel.start(chain(...STEPS.map((type) => job(type))))
     let [at] = (await hand.claim()) as (Delivery | null | undefined)[]
     const walked: string[] = []
@@ -221,7 +221,7 @@ onBothStores('the registry', (stage) => {
     const wrong: string[] = []
     const executions: string[] = []
     const worker = async (petrel: Petrel): Promise<void> => {
-      const hand = await Hand.open(engineOf(petrel))
+      const hand = await ManualWorker.open(engineOf(petrel))
       const asking = async <T>(ask: () => Promise<T>, given: (answer: T) => readonly Delivery[]): Promise<T> => {
         const before = period
         const answer = await ask()
@@ -296,14 +296,14 @@ onBothStores('the registry', (stage) => {
     const engine = engineOf(petrel)
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'go', isEnabled: false })
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
-    await Hand.open(engine)
+    await ManualWorker.open(engine)
     const { id } = await petrel.start(group(job('off.v1'), job('go.v1')))
     expect((await waitsOf(engine, id))?.map(({ kind, text }) => [kind, text.replace(/^.* waits/, 'waits')])).toEqual([
       ['registry', "waits: type 'off.v1' is disabled in the registry"],
       ['worker', "waits for a worker of runtime 'go' that handles 'go.v1'"],
     ])
     await engine.registry.put({ workflowName: 'off.v1', isEnabled: true })
-    await Hand.open(engine, { runtime: 'go' })
+    await ManualWorker.open(engine, { runtime: 'go' })
     expect(await waitsOf(engine, id)).toBeNull()
   })
 
@@ -318,7 +318,7 @@ onBothStores('the registry', (stage) => {
         WHERE id = (SELECT id FROM workflow_run WHERE status = 'pending' AND type LIKE 'billing.%' ORDER BY id LIMIT 1)`)
     }
     const [first, second, third] = await petrel.enqueueMany([1, 2, 3].map((n) => job('billing.pay.v1', n, ONCE)))
-    const hand = await Hand.open(engine)
+    const hand = await ManualWorker.open(engine)
     await engine.registry.put({ workflowName: 'billing.pay.v1', runtime: 'node' })
     await take('early')
     await hand.claim(1)

@@ -6,7 +6,7 @@ import type { Json } from '../../src/net/net.ts'
 import { SLOT } from '../../src/net/slots.ts'
 import type { Delivery, Reply, Report } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
-import { Pair } from './pair.ts'
+import { TwoEngines } from './two-engines.ts'
 
 const RETRY = { ...ONCE, maxAttempts: 3 }
 let reports = 0
@@ -244,7 +244,7 @@ describe.each(PLACES)('reports on $name', (place) => {
   })
 
   it('another process finds program and arguments in the store', async () => {
-    const pair = await Pair.open(place)
+    const pair = await TwoEngines.open(place)
     try {
       const text = 'x'.repeat(5000)
       const work = run('a', { args: { text: '{{ input.text }}' }, program: { do: 'a' } })

@@ -8,7 +8,7 @@ import type { EngineOptions } from '../../src/engine/api.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { quotaKey } from '../../src/model/limits.ts'
 import { net, node, PLACES } from './drive.ts'
-import { Pair } from './pair.ts'
+import { TwoEngines } from './two-engines.ts'
 
 const one = net([node('a')])
 const KEY = quotaKey('test', null)
@@ -21,13 +21,13 @@ const DIES: Partial<EngineOptions> = {
 }
 
 describe.each(PLACES)('execution slots of two processes on $name', (place) => {
-  let pair: Pair
+  let pair: TwoEngines
   afterEach(() => pair.drop())
 
   const state = async (id: string): Promise<string | undefined> => (await pair.store.read.instance(id))?.state
 
   it('one dies between an end and the next start: the sweep of the other starts the next instance', async () => {
-    pair = await Pair.open(place, DIES)
+    pair = await TwoEngines.open(place, DIES)
     const [first, other] = pair.engines
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.push(...(await first.start([{ net: one, slots: 1 }])).map(({ id }) => id))
@@ -42,7 +42,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
   })
 
   it('a limit raised by one starts instances that the other has queued', async () => {
-    pair = await Pair.open(place)
+    pair = await TwoEngines.open(place)
     const [first, other] = pair.engines
     const started = await first.start(Array.from({ length: 4 }, () => ({ net: one, slots: 1 })))
     await other.setLimit({ key: KEY, maxConcurrent: 3 })
@@ -52,7 +52,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
   })
 
   it('both start, work, cancel and admit at once: the limit is never exceeded, and every instance gets its turn', async () => {
-    pair = await Pair.open(place)
+    pair = await TwoEngines.open(place)
     // A limited queue as well: every transaction must lock both rows in the same order.
     await pair.engines[0].setLimit({ key: 'queue:default', maxConcurrent: 50 })
     expect(await race(pair, { instances: 80, slots: 3 })).toBe(3)
@@ -70,7 +70,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
   })
 
   it('the very first starts of a workflow, at the same moment in both, respect the limit', async () => {
-    pair = await Pair.open(place)
+    pair = await TwoEngines.open(place)
     const starts = Array.from({ length: 12 }, (_, i) => (pair.engines[i % 2] as Engine).start([{ net: one, slots: 1 }]))
     await Promise.all(starts)
     expect(await pair.store.read.countInstances()).toEqual(
@@ -85,7 +85,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
 })
 
 /** Both start and both work until all have ended; every tenth is cancelled, in any state. */
-async function race(pair: Pair, p: { readonly instances: number; readonly slots: number }): Promise<number> {
+async function race(pair: TwoEngines, p: { readonly instances: number; readonly slots: number }): Promise<number> {
   let most = 0
   let over = false
   const look = async (engine: Engine): Promise<void> => {

@@ -6,15 +6,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseSettled } from '../../src/model/leases.ts'
 import type { RunRow } from '../../src/model/rows.ts'
 import { net, node, PLACES } from './drive.ts'
-import { Pair } from './pair.ts'
+import { TwoEngines } from './two-engines.ts'
 
 /** Workflows whose ids share this are settled together. */
 const laneOf = (id: string): number => Number.parseInt(id.slice(-4), 16) % 3
 
 describe.each(PLACES)('cached rows that a decision only reads, on $name', (place) => {
-  let pair: Pair
+  let pair: TwoEngines
   beforeEach(async () => {
-    pair = await Pair.open(place)
+    pair = await TwoEngines.open(place)
   })
   afterEach(async () => {
     await pair.stop()

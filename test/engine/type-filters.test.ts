@@ -4,14 +4,14 @@ import { expect, it } from 'vitest'
 import { chain, job } from '../../src/index.ts'
 import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
-import { fetched, Hand, NO_POLL } from './hand.ts'
+import { fetched, ManualWorker, NO_POLL } from './manual-worker.ts'
 
 onBothStores('type filters of workers', (stage) => {
   it('refuses a worker with invalid types or runtime, naming the path', async () => {
     const petrel = await stage.open(NO_POLL)
     const engine = engineOf(petrel)
     const refused = { code: 'invalid_request', details: { path: 'types[1]' } }
-    await expect(Hand.open(engine, { types: ['a', 'b%c'] })).rejects.toMatchObject(refused)
+    await expect(ManualWorker.open(engine, { types: ['a', 'b%c'] })).rejects.toMatchObject(refused)
     await expect(fetched(engine, null, ['a', 'b\\c%'])).rejects.toMatchObject(refused)
     await expect(fetched(engine, '')).rejects.toMatchObject({ details: { path: 'runtime' } })
     petrel.handle('a', () => null)
@@ -34,7 +34,7 @@ onBothStores('type filters of workers', (stage) => {
       '%': [...names].sort(),
     }
     for (const [filter, wanted] of Object.entries(taken)) {
-      const hand = await Hand.open(engine, { types: [filter] })
+      const hand = await ManualWorker.open(engine, { types: [filter] })
       await enqueue()
       expect(await hand.types(), filter).toEqual(wanted)
       // No backlog: a new run goes directly to a waiting worker.

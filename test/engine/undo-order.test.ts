@@ -9,7 +9,7 @@ import type { RunRow } from '../../src/model/rows.ts'
 import type { Net, Node } from '../../src/net/net.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
-import { expectNumbered } from './numbers.ts'
+import { expectNumbered } from './event-numbers.ts'
 
 const ORDERS = [
   ['a', 'b', 'c'],

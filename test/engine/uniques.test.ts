@@ -4,87 +4,87 @@ import type { EnqueueParams, UniqueParams } from '../../src/model/enqueue.ts'
 import { openStore } from '../../src/store/open.ts'
 import { freshDatabase } from '../services.ts'
 import { net, node, PLACES } from './drive.ts'
-import { accepted, Desk, EXACT } from './leases/desk.ts'
+import { accepted, EXACT, HttpWorker } from './leases/http-worker.ts'
 
 describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
-  let desk: Desk
+  let http: HttpWorker
   beforeEach(async () => {
-    desk = await Desk.open(place)
+    http = await HttpWorker.open(place)
   })
-  afterEach(() => desk.d.close())
+  afterEach(() => http.d.close())
 
   const unique = (given: Partial<UniqueParams> = {}): Partial<EnqueueParams> => ({
     unique: { key: 'k', onConflict: 'reject', ...given },
   })
 
   it('counts a pending holder by its phase: available, retryable, scheduled or held', async () => {
-    const holder = await desk.enqueue({ ...unique(), retry: EXACT })
+    const holder = await http.enqueue({ ...unique(), retry: EXACT })
     const duplicate = { code: 'duplicate', details: { kind: 'run', id: holder, existing: holder } }
-    await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject(duplicate)
-    await desk.fetchOne()
-    await expect(desk.enqueue(unique({ states: ['leased'] }))).rejects.toMatchObject(duplicate)
-    await desk.nack(holder)
-    await expect(desk.enqueue(unique({ states: ['retryable'] }))).rejects.toMatchObject(duplicate)
-    await expect(desk.enqueue(unique({ states: ['pending'] }))).rejects.toMatchObject(duplicate)
-    const free = await desk.enqueue(unique({ states: ['available', 'leased', 'scheduled', 'held'] }))
+    await expect(http.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject(duplicate)
+    await http.fetchOne()
+    await expect(http.enqueue(unique({ states: ['leased'] }))).rejects.toMatchObject(duplicate)
+    await http.nack(holder)
+    await expect(http.enqueue(unique({ states: ['retryable'] }))).rejects.toMatchObject(duplicate)
+    await expect(http.enqueue(unique({ states: ['pending'] }))).rejects.toMatchObject(duplicate)
+    const free = await http.enqueue(unique({ states: ['available', 'leased', 'scheduled', 'held'] }))
     expect(free).not.toBe(holder)
     // The new run holds the key now.
-    await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject({ details: { existing: free } })
+    await expect(http.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject({ details: { existing: free } })
   })
 
   it('counts an ended holder, if requested', async () => {
-    const holder = await desk.enqueue(unique())
-    await desk.fetchOne()
-    await desk.ack(holder)
+    const holder = await http.enqueue(unique())
+    await http.fetchOne()
+    await http.ack(holder)
     const states = ['succeeded'] as const
-    await expect(desk.enqueue(unique({ states }))).rejects.toMatchObject({ details: { existing: holder } })
-    const [ignored] = await desk.engine.enqueue([
+    await expect(http.enqueue(unique({ states }))).rejects.toMatchObject({ details: { existing: holder } })
+    const [ignored] = await http.engine.enqueue([
       { type: 'x', payload: [], ...unique({ states, onConflict: 'ignore' }) },
     ])
     expect(ignored).toMatchObject({ id: holder, created: false, run: { id: holder, status: 'succeeded' } })
     // It keeps its state when it is replaced.
-    const next = await desk.enqueue(unique({ states, onConflict: 'replace' }))
-    expect((await desk.get(holder)).status).toBe('succeeded')
-    await expect(desk.enqueue(unique())).rejects.toMatchObject({ details: { existing: next } })
+    const next = await http.enqueue(unique({ states, onConflict: 'replace' }))
+    expect((await http.get(holder)).status).toBe('succeeded')
+    await expect(http.enqueue(unique())).rejects.toMatchObject({ details: { existing: next } })
   })
 
   it('counts its period from the creation of the holder', async () => {
-    const holder = await desk.enqueue(unique())
-    await desk.d.pass(1000)
-    await expect(desk.enqueue(unique({ periodMs: 2000 }))).rejects.toMatchObject({ details: { existing: holder } })
-    const next = await desk.enqueue(unique({ periodMs: 900 }))
+    const holder = await http.enqueue(unique())
+    await http.d.pass(1000)
+    await expect(http.enqueue(unique({ periodMs: 2000 }))).rejects.toMatchObject({ details: { existing: holder } })
+    const next = await http.enqueue(unique({ periodMs: 900 }))
     expect(next).not.toBe(holder)
-    expect((await desk.get(holder)).status).toBe('pending')
+    expect((await http.get(holder)).status).toBe('pending')
   })
 
   it('replaces a pending holder, and an active one, which is fenced off', async () => {
-    const waiting = await desk.enqueue(unique())
-    const [second] = await desk.engine.enqueue([{ type: 'x', payload: [], ...unique({ onConflict: 'replace' }) }])
+    const waiting = await http.enqueue(unique())
+    const [second] = await http.engine.enqueue([{ type: 'x', payload: [], ...unique({ onConflict: 'replace' }) }])
     expect(second).toMatchObject({ created: true, replaced: waiting })
-    expect(await desk.get(waiting)).toMatchObject({ status: 'cancelled' })
-    const active = await desk.fetchOne()
-    await desk.enqueue(unique({ onConflict: 'replace' }))
-    expect(await desk.get(active.id)).toMatchObject({ status: 'cancelled', unknown: true })
-    expect(await desk.ack(active.id)).toMatchObject({ code: 'conflict' })
-    expect(await desk.d.doctor()).toEqual([])
+    expect(await http.get(waiting)).toMatchObject({ status: 'cancelled' })
+    const active = await http.fetchOne()
+    await http.enqueue(unique({ onConflict: 'replace' }))
+    expect(await http.get(active.id)).toMatchObject({ status: 'cancelled', unknown: true })
+    expect(await http.ack(active.id)).toMatchObject({ code: 'conflict' })
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('replaces all but the time, if requested', async () => {
-    const holder = await desk.enqueue({ ...unique(), delayMs: 60_000 })
-    const { runAt } = await desk.get(holder)
-    const next = await desk.enqueue({ ...unique({ onConflict: 'replace_except_schedule' }), payload: ['new'] })
-    expect(await desk.get(next)).toMatchObject({ runAt, payload: expect.stringContaining('new') })
-    expect((await desk.get(holder)).status).toBe('cancelled')
-    const now = await desk.enqueue(unique({ onConflict: 'replace' }))
-    expect((await desk.get(now)).runAt).toBeLessThan(runAt)
+    const holder = await http.enqueue({ ...unique(), delayMs: 60_000 })
+    const { runAt } = await http.get(holder)
+    const next = await http.enqueue({ ...unique({ onConflict: 'replace_except_schedule' }), payload: ['new'] })
+    expect(await http.get(next)).toMatchObject({ runAt, payload: expect.stringContaining('new') })
+    expect((await http.get(holder)).status).toBe('cancelled')
+    const now = await http.enqueue(unique({ onConflict: 'replace' }))
+    expect((await http.get(now)).runAt).toBeLessThan(runAt)
   })
 
   it('includes the runs of the same call', async () => {
     const order = { type: 'x', payload: [], ...unique({ onConflict: 'ignore' }) } as EnqueueParams
-    const [first, second] = await desk.engine.enqueue([order, order])
+    const [first, second] = await http.engine.enqueue([order, order])
     expect(second).toMatchObject({ id: first?.id, created: false })
     await expect(
-      desk.engine.enqueue([
+      http.engine.enqueue([
         { type: 'x', payload: [], unique: { key: 'other', onConflict: 'reject' } },
         { type: 'x', payload: [], unique: { key: 'other', onConflict: 'reject' } },
       ]),
@@ -93,44 +93,44 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
 
   it('sets the limits that a run brings along, and none if it is refused', async () => {
     const limits = async () =>
-      (await desk.d.store.read.limits()).map((l) => [l.key, l.maxConcurrent, l.ratePer, l.periodMs, l.inUse])
-    await desk.enqueue()
-    await desk.fetchOne()
-    const id = await desk.enqueue({ limits: [{ key: 'queue:default', maxConcurrent: 2 }] })
+      (await http.d.store.read.limits()).map((l) => [l.key, l.maxConcurrent, l.ratePer, l.periodMs, l.inUse])
+    await http.enqueue()
+    await http.fetchOne()
+    const id = await http.enqueue({ limits: [{ key: 'queue:default', maxConcurrent: 2 }] })
     // Runs leased before count.
     expect(await limits()).toEqual([['queue:default', 2, null, null, 1]])
-    await desk.enqueue({ limitKey: 'k', limits: [{ key: 'key:k', ratePer: 1, periodMs: 1000 }] })
-    await desk.enqueue({ limits: [{ key: 'queue:default', ratePer: 5, periodMs: 100 }] })
+    await http.enqueue({ limitKey: 'k', limits: [{ key: 'key:k', ratePer: 1, periodMs: 1000 }] })
+    await http.enqueue({ limits: [{ key: 'queue:default', ratePer: 5, periodMs: 100 }] })
     const both = [
       ['key:k', null, 1, 1000, 0],
       ['queue:default', 2, 5, 100, 1],
     ]
     expect(await limits()).toEqual(both)
     const other = [{ key: 'queue:default', maxConcurrent: 9 }]
-    await expect(desk.enqueue({ id, limits: other })).rejects.toMatchObject({ code: 'duplicate' })
-    await expect(desk.enqueue({ limits: [{ key: 'nonsense' }] })).rejects.toMatchObject({ code: 'invalid_request' })
-    await expect(desk.enqueue({ limits: [{ key: 'key:k', ratePer: 1, periodMs: 0 }] })).rejects.toMatchObject({
+    await expect(http.enqueue({ id, limits: other })).rejects.toMatchObject({ code: 'duplicate' })
+    await expect(http.enqueue({ limits: [{ key: 'nonsense' }] })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(http.enqueue({ limits: [{ key: 'key:k', ratePer: 1, periodMs: 0 }] })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     expect(await limits()).toEqual(both)
-    await desk.d.start({ net: net([node('a')]), limits: other })
+    await http.d.start({ net: net([node('a')]), limits: other })
     expect((await limits())[1]).toEqual(['queue:default', 9, 5, 100, 1])
-    expect(await desk.d.doctor()).toEqual([])
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('refuses an id that is used or invalid', async () => {
     const id = '01900000-0000-7000-8000-00000000abcd'
-    expect(await desk.enqueue({ id })).toBe(id)
+    expect(await http.enqueue({ id })).toBe(id)
     const duplicate = { code: 'duplicate', details: { kind: 'run', id, existing: id } }
-    await expect(desk.enqueue({ id, payload: ['other'] })).rejects.toMatchObject(duplicate)
-    await desk.fetchOne()
-    accepted(await desk.ack(id))
-    await expect(desk.enqueue({ id })).rejects.toMatchObject(duplicate)
-    await expect(desk.enqueue({ id: 'mine' })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(http.enqueue({ id, payload: ['other'] })).rejects.toMatchObject(duplicate)
+    await http.fetchOne()
+    accepted(await http.ack(id))
+    await expect(http.enqueue({ id })).rejects.toMatchObject(duplicate)
+    await expect(http.enqueue({ id: 'mine' })).rejects.toMatchObject({ code: 'invalid_request' })
     const other = '01900000-0000-7000-8000-00000000abce'
     const twice = [1, 2].map(() => ({ id: other, type: 'x', payload: [] }))
-    await expect(desk.engine.enqueue(twice)).rejects.toMatchObject({ code: 'duplicate' })
-    expect(await desk.d.store.read.run(other)).toBeNull()
+    await expect(http.engine.enqueue(twice)).rejects.toMatchObject({ code: 'duplicate' })
+    expect(await http.d.store.read.run(other)).toBeNull()
   })
 })
 

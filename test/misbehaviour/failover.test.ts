@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { Hand } from '../engine/hand.ts'
+import { ManualWorker } from '../engine/manual-worker.ts'
 import { onBothStores, serveOn, until } from '../server/serving.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
 import { Neighbour } from './neighbour.ts'
@@ -71,7 +71,7 @@ onBothStores('a started run that its worker no longer holds', (stage) => {
     const { engine, store } = serving
     const neighbour = await Neighbour.of(serving)
     await neighbour.calm(4)
-    const hand = await Hand.open(engine, { types: ['dropped'] })
+    const hand = await ManualWorker.open(engine, { types: ['dropped'] })
     const [enqueued] = await engine.enqueue([{ type: 'dropped', payload: null, maxAttempts: 3 }])
     const [delivery] = await hand.claim(1)
     if (delivery === undefined || enqueued === undefined) throw new Error('nothing was claimed')
@@ -101,7 +101,7 @@ describe.skipIf(postgresUrl() === null)('a failover that loses acknowledged outc
       const { engine, store } = serving
       const neighbour = await Neighbour.of(serving)
       await neighbour.calm(4)
-      const hand = await Hand.open(engine, { types: ['kept', 'first', 'second'] })
+      const hand = await ManualWorker.open(engine, { types: ['kept', 'first', 'second'] })
       const options = { queue: 'http', visibility_timeout_ms: 2_000 }
       const posted = await serving.post('/ojs/v1/jobs', { type: 'over.http', args: [], options })
       const steps = ['first', 'second'].map((type) => ({ type, args: [] }))

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Hand } from '../engine/hand.ts'
+import { ManualWorker } from '../engine/manual-worker.ts'
 import { type Serving, serveOn, until } from '../server/serving.ts'
 import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
 import { Neighbour } from './neighbour.ts'
@@ -56,7 +56,7 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
       await neighbour.calm(5)
 
       // Held by a worker of this process, held over HTTP, in a workflow, under a limit, and not held.
-      const hand = await Hand.open(engine, { types: ['held.session'] })
+      const hand = await ManualWorker.open(engine, { types: ['held.session'] })
       await engine.enqueue([{ type: 'held.session', payload: null, queue: 'session' }])
       const [inProcess] = await hand.claim(1)
       await job('held.http', 'http')

@@ -6,9 +6,9 @@ import type { Facts, Missing, Ran } from '../../src/net/facts.ts'
 import type * as Core from '../../src/net/index.ts'
 import { type Effect, type Happening, type Marking, type Place, TERMINAL } from '../../src/net/marking.ts'
 import type { Json, Net } from '../../src/net/net.ts'
-import { wholeArgs } from './asides.ts'
 import { evaluate } from './expression.ts'
 import { LawBroken, law } from './laws.ts'
+import { wholeArgs } from './separate-arguments.ts'
 import { kindsOf } from './slot-kinds.ts'
 
 /** The implementation under test: the real one, or a planted mutant of it. */

@@ -1,7 +1,7 @@
 /** How attempts and pipelines end when something outside ends them, and what is reported. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Envelope, Tool, ToolCall } from '../../src/tools/tool.ts'
-import { error, execute, FakeRun, FakeTool, ok, program, rule, task, ticking } from './rig.ts'
+import { error, execute, FakeRun, FakeTool, ok, program, rule, task, ticking } from './fakes.ts'
 
 const never = () => new Promise<Envelope>(() => {})
 

@@ -14,7 +14,7 @@ import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import { built, Program } from '../crash/process.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
-import { program, rule, task } from './rig.ts'
+import { program, rule, task } from './fakes.ts'
 import { stepNet } from './stage.ts'
 
 const WORKER = fileURLToPath(new URL('worker-process.mjs', import.meta.url))

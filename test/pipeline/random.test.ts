@@ -5,8 +5,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it, vi } from 'vitest'
+import { error, execute, FakeRun, FakeTool, ok, program, rule, task } from './fakes.ts'
 import { type Condition, type Foretold, foretell, type ToyRule, type ToyTask } from './oracle.ts'
-import { error, execute, FakeRun, FakeTool, ok, program, rule, task } from './rig.ts'
 
 const MOST = 60
 

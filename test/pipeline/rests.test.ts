@@ -1,6 +1,6 @@
 /** Rests between attempts: short ones in place, long ones with the run returned and its state saved. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task, ticking } from './rig.ts'
+import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task, ticking } from './fakes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 1_000_000 })

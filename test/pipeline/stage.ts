@@ -15,7 +15,7 @@ import { Tools } from '../../src/tools/tools.ts'
 import { Handlers } from '../../src/worker/handlers.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { net, node, type Place, run } from '../engine/drive.ts'
-import { payload } from './rig.ts'
+import { payload } from './fakes.ts'
 
 export function stepNet(program: Program, given: StepPayload = payload(), timeoutMs: number | null = null): Net {
   const work = run(STEP_TYPE, { args: given as unknown as Json, program: program as unknown as Json })

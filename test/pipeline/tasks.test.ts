@@ -1,6 +1,6 @@
 /** Tasks in order, what they can read and what they leave: a step's pipeline as its author sees it. */
 import { describe, expect, it } from 'vitest'
-import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task } from './rig.ts'
+import { error, execute, FakeRun, FakeTool, ok, payload, program, rule, task } from './fakes.ts'
 
 describe('tasks in order', () => {
   it('runs each once and returns the result of the last', async () => {

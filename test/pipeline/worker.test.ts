@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SlotPrefix } from '../../src/net/slots.ts'
 import { Tools } from '../../src/tools/tools.ts'
 import { PLACES } from '../engine/drive.ts'
-import { error, FakeTool, ok, payload, program, rule, task } from './rig.ts'
+import { error, FakeTool, ok, payload, program, rule, task } from './fakes.ts'
 import { json, Service, Stage } from './stage.ts'
 
 const FAILED = "{{ output.status == 'error' }}"

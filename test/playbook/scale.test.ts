@@ -10,7 +10,7 @@ import { buildIfStale, root } from '../../scripts/setup.mjs'
 import { SLOT } from '../../src/net/slots.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Cost, countCost, expectAsSmall } from '../dag/cost.ts'
-import { YAML } from '../server/native/asking.ts'
+import { YAML } from '../server/native/stage.ts'
 import { onBothStores, type Serving } from '../server/serving.ts'
 
 const FULL = process.env['PETREL_TEST_FULL'] === '1'

@@ -60,15 +60,15 @@ function poisonSuite(kind: StoreKind): void {
     await database.drop()
   }, 120_000)
 
-  async function open(wrap: (store: Store) => Store = (s) => s): Promise<Desk> {
+  async function open(wrap: (store: Store) => Store = (s) => s): Promise<BatchWorker> {
     engine = await Engine.open({ store: wrap(store), sweep: false })
-    return Desk.open(engine)
+    return BatchWorker.open(engine)
   }
 
   it.for(POISONS)('$name, among the jobs of one group', async ({ outcome, code }) => {
-    const desk = await open()
-    const id = await desk.startGroup()
-    const { replies, poisoned } = await desk.settleAll(outcome)
+    const worker = await open()
+    const id = await worker.startGroup()
+    const { replies, poisoned } = await worker.settleAll(outcome)
     expect(replies.filter((reply) => reply.status === 'recorded')).toHaveLength(BATCH)
     const runs = await allRuns(store, id)
     expect(runs.filter((run) => run.status === 'succeeded')).toHaveLength(BATCH - 1)
@@ -81,18 +81,18 @@ function poisonSuite(kind: StoreKind): void {
   // SQLite keeps the text as it is.
   if (kind === 'postgres')
     it('a number that is JSON but too large for Postgres, among the jobs of one group', async () => {
-      const desk = await open()
-      const id = await desk.startGroup()
-      const { poisoned } = await desk.settleAll(succeeded(`1e${'9'.repeat(200)}`))
+      const worker = await open()
+      const id = await worker.startGroup()
+      const { poisoned } = await worker.settleAll(succeeded(`1e${'9'.repeat(200)}`))
       const runs = await allRuns(store, id)
       expect(runs.filter((run) => run.status === 'succeeded')).toHaveLength(BATCH - 1)
       expect(errorCode(runs, poisoned)).toBe('unstorable')
     })
 
   it('each kind of unstorable value at once, among 500 separate workflows', async () => {
-    const desk = await open()
-    const ids = await desk.startChains()
-    const replies = await desk.settle((i) => (i % 50 === 25 ? (POISONS[Math.floor(i / 50)]?.outcome ?? null) : null))
+    const worker = await open()
+    const ids = await worker.startChains()
+    const replies = await worker.settle((i) => (i % 50 === 25 ? (POISONS[Math.floor(i / 50)]?.outcome ?? null) : null))
     expect(replies.filter((reply) => reply.status === 'recorded')).toHaveLength(BATCH)
     const states = await Promise.all(ids.map(async (id) => (await store.read.instance(id))?.state))
     expect(states.filter((state) => state === 'completed')).toHaveLength(BATCH - POISONS.length)
@@ -101,9 +101,12 @@ function poisonSuite(kind: StoreKind): void {
   })
 
   it('a guard after it that cannot be evaluated fails only its own instance', async () => {
-    const desk = await open()
-    const ids = await desk.start(GUARDED)
-    const { replies, poisoned } = await desk.settleAll(succeeded('{"total":1,"parts":"none"}'), '{"total":1,"parts":2}')
+    const worker = await open()
+    const ids = await worker.start(GUARDED)
+    const { replies, poisoned } = await worker.settleAll(
+      succeeded('{"total":1,"parts":"none"}'),
+      '{"total":1,"parts":2}',
+    )
     expect(replies.filter((reply) => reply.status === 'recorded')).toHaveLength(BATCH)
     const offender = poisoned.instanceId as string
     const view = await engine.view(offender)
@@ -118,9 +121,9 @@ function poisonSuite(kind: StoreKind): void {
 
   it('a value that only the database refuses is found by halving the batch', async () => {
     let refusals = 0
-    const desk = await open((inner) => refusing(inner, MARKER, () => refusals++))
-    const id = await desk.startGroup()
-    const { replies, poisoned } = await desk.settleAll(succeeded(JSON.stringify(MARKER)))
+    const worker = await open((inner) => refusing(inner, MARKER, () => refusals++))
+    const id = await worker.startGroup()
+    const { replies, poisoned } = await worker.settleAll(succeeded(JSON.stringify(MARKER)))
     expect(replies.filter((reply) => reply.status === 'recorded')).toHaveLength(BATCH)
     const runs = await allRuns(store, id)
     expect(runs.filter((run) => run.status === 'succeeded')).toHaveLength(BATCH - 1)
@@ -132,9 +135,9 @@ function poisonSuite(kind: StoreKind): void {
   })
 
   it('five such values are each found, and the other 495 are recorded', async () => {
-    const desk = await open((inner) => refusing(inner, MARKER, () => {}))
-    const id = await desk.startGroup()
-    await desk.settle((i) => (i % 100 === 7 ? succeeded(JSON.stringify(MARKER)) : null))
+    const worker = await open((inner) => refusing(inner, MARKER, () => {}))
+    const id = await worker.startGroup()
+    await worker.settle((i) => (i % 100 === 7 ? succeeded(JSON.stringify(MARKER)) : null))
     const runs = await allRuns(store, id)
     expect(runs.filter((run) => run.status === 'succeeded')).toHaveLength(BATCH - 5)
     const codes = runs.filter((run) => run.status === 'failed').map((run) => JSON.parse(run.error as string).code)
@@ -169,7 +172,7 @@ function refusing(inner: Store, marker: string, refused: () => void): Store {
 }
 
 /** A session that holds 500 runs and reports them all in one turn of the event loop. */
-class Desk {
+class BatchWorker {
   readonly #engine: EngineApi
   readonly #session: Session
   readonly #held: Delivery[]
@@ -180,11 +183,11 @@ class Desk {
     this.#held = held
   }
 
-  static async open(engine: EngineApi): Promise<Desk> {
+  static async open(engine: EngineApi): Promise<BatchWorker> {
     const held: Delivery[] = []
     const inbox = { room: () => 0, holding: () => held.map((d) => d.runId), deliver() {}, wake() {}, stop() {} }
-    const options = { name: 'desk', runtime: 'node', queues: null, types: ['part'], concurrency: BATCH, tenant: null }
-    return new Desk(engine, await engine.workers.open(options, inbox), held)
+    const options = { name: 'worker', runtime: 'node', queues: null, types: ['part'], concurrency: BATCH, tenant: null }
+    return new BatchWorker(engine, await engine.workers.open(options, inbox), held)
   }
 
   /** One instance: an each of 500 items. */

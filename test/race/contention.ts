@@ -34,7 +34,10 @@ export function contentionSuite(kind: StoreKind): void {
     it(`for ${SECONDS} s: no deadlock reaches a caller, and no instance is stuck`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
       const settings = { dist, url: database.url }
-      const workers = [new Program(program('turmoil.mjs'), settings), new Program(program('turmoil.mjs'), settings)]
+      const workers = [
+        new Program(program('contention-process.mjs'), settings),
+        new Program(program('contention-process.mjs'), settings),
+      ]
       const writer = new Program(program('writer.mjs'), settings)
       processes = [...workers, writer]
       await Promise.all(processes.map((p) => p.line('ready')))

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { petrelOn } from '../../src/client/petrel.ts'
 import { type Petrel, type Tool, Tools } from '../../src/index.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
-import { NO_POLL } from '../engine/hand.ts'
+import { NO_POLL } from '../engine/manual-worker.ts'
 import { engineOf } from '../engine-of.ts'
 import { onBothStores } from './stores.ts'
 

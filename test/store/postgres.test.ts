@@ -3,8 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
+import { emptyTables, readSeeds, type Seeds } from '../clean-database.ts'
 import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
-import { readSeeds, rinse, type Seeds } from '../wash.ts'
 import { type Subject, setClock } from './subject.ts'
 import { storeSuite } from './suite.ts'
 
@@ -31,7 +31,7 @@ describe.skipIf(postgresUrl() === null)('on postgres', () => {
   })
 
   async function openSubject(): Promise<Subject> {
-    await rinse(foreign, seeds)
+    await emptyTables(foreign, seeds)
     await setClock(store, 0)
     const opened: Store[] = []
     return {

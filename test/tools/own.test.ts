@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Tool } from '../../src/tools/tool.ts'
 import { Tools } from '../../src/tools/tools.ts'
-import { execute, FakeRun, ok, program, task } from '../pipeline/rig.ts'
+import { execute, FakeRun, ok, program, task } from '../pipeline/fakes.ts'
 
 const mine = (run: Tool['run'], more: Partial<Tool> = {}): Tool => ({ kind: 'mine', check: () => [], run, ...more })
 const ran = (tool: Tool, config = {}) =>

@@ -4,18 +4,18 @@ import { HELD_AT } from '../../../src/model/rows.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { freshDatabase } from '../../services.ts'
 import { PLACES } from '../drive.ts'
-import { Desk, EXACT, until } from './desk.ts'
+import { EXACT, HttpWorker, until } from './http-worker.ts'
 
 describe.each(PLACES)('fetching under an HTTP lease on $name', (place) => {
-  let desk: Desk
+  let http: HttpWorker
   beforeEach(async () => {
-    desk = await Desk.open(place)
+    http = await HttpWorker.open(place)
   })
-  afterEach(() => desk.d.close())
+  afterEach(() => http.d.close())
 
   it('leases to its holder and counts as a start', async () => {
-    const id = await desk.enqueue({ timeoutMs: 5000, payload: [1, 'two'] })
-    const run = await desk.fetchOne({ leaseMs: (row) => (row.id === id ? 12_000 : 1) })
+    const id = await http.enqueue({ timeoutMs: 5000, payload: [1, 'two'] })
+    const run = await http.fetchOne({ leaseMs: (row) => (row.id === id ? 12_000 : 1) })
     const now = run.leasedAt as number
     expect(run).toMatchObject({
       id,
@@ -29,41 +29,41 @@ describe.each(PLACES)('fetching under an HTTP lease on $name', (place) => {
       timeoutAt: now + 5000,
       attempt: 0,
     })
-    expect(await desk.get(id)).toEqual(run)
-    const history = await desk.d.store.read.runHistory(id)
+    expect(await http.get(id)).toEqual(run)
+    const history = await http.d.store.read.runHistory(id)
     expect(history.map((e) => e.type)).toEqual(['created', 'leased', 'started'])
     expect(history[2]).toMatchObject({ actor: 'w1', data: expect.stringContaining('"attempt"') })
-    await desk.ack(id)
-    expect(await desk.history(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
-    expect(await desk.d.doctor()).toEqual([])
+    await http.ack(id)
+    expect(await http.history(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('takes the queues strictly in their order, then by priority, then by age', async () => {
-    const low = await desk.enqueue({ queue: 'b', priority: 1 })
-    const late = await desk.enqueue({ queue: 'a', priority: 100 })
-    const later = await desk.enqueue({ queue: 'a', priority: 100 })
-    const urgent = await desk.enqueue({ queue: 'a', priority: 50, type: 'y' })
-    const other = await desk.enqueue({ queue: 'c', priority: 0 })
-    const first = await desk.fetch({ queues: ['a', 'b'], limit: 3 })
+    const low = await http.enqueue({ queue: 'b', priority: 1 })
+    const late = await http.enqueue({ queue: 'a', priority: 100 })
+    const later = await http.enqueue({ queue: 'a', priority: 100 })
+    const urgent = await http.enqueue({ queue: 'a', priority: 50, type: 'y' })
+    const other = await http.enqueue({ queue: 'c', priority: 0 })
+    const first = await http.fetch({ queues: ['a', 'b'], limit: 3 })
     expect(first.map((r) => r.id)).toEqual([urgent, late, later])
-    expect((await desk.fetch({ queues: ['a', 'b'] })).map((r) => r.id)).toEqual([low])
-    expect((await desk.fetch({ queues: null })).map((r) => r.id)).toEqual([other])
+    expect((await http.fetch({ queues: ['a', 'b'] })).map((r) => r.id)).toEqual([low])
+    expect((await http.fetch({ queues: null })).map((r) => r.id)).toEqual([other])
   })
 
   it('serves several simultaneous fetches, the first one completely', async () => {
-    for (let i = 0; i < 5; i++) await desk.enqueue()
-    const asked = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ holder, limit: 2 }))
+    for (let i = 0; i < 5; i++) await http.enqueue()
+    const asked = ['w1', 'w2', 'w3'].map((holder) => http.fetch({ holder, limit: 2 }))
     const given = await Promise.all(asked)
     expect(given.map((runs) => runs.map((r) => r.leasedBy))).toEqual([['w1', 'w1'], ['w2', 'w2'], ['w3']])
   })
 
   it('never returns one run twice, to any worker', async () => {
-    const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => desk.enqueue({ queue: `q${i % 3}` })))
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => http.enqueue({ queue: `q${i % 3}` })))
     const queues = ['q0', 'q1', 'q2']
     const asked = Array.from({ length: 20 }, (_, i) => {
       // Different filters wait in different queues, which claim at the same time.
       const own = i % 4 === 0 ? null : [...queues.slice(i % 3), ...queues.slice(0, i % 3)]
-      return desk.fetch({ holder: `w${i}`, limit: 3, queues: own })
+      return http.fetch({ holder: `w${i}`, limit: 3, queues: own })
     })
     const given = (await Promise.all(asked)).flat().map((run) => run.id)
     expect(given).toHaveLength(40)
@@ -71,164 +71,164 @@ describe.each(PLACES)('fetching under an HTTP lease on $name', (place) => {
   })
 
   it('applies the same admission as every claim: pause, limits, tenant, types, expiry', async () => {
-    await desk.engine.pauseQueue({ queue: 'stopped', paused: true, actor: null })
-    await desk.enqueue({ queue: 'stopped' })
-    expect(await desk.fetch({ queues: ['stopped'] })).toEqual([])
+    await http.engine.pauseQueue({ queue: 'stopped', paused: true, actor: null })
+    await http.enqueue({ queue: 'stopped' })
+    expect(await http.fetch({ queues: ['stopped'] })).toEqual([])
 
-    await desk.engine.setLimit({ key: 'queue:narrow', maxConcurrent: 1, ratePer: null, periodMs: null })
-    for (let i = 0; i < 3; i++) await desk.enqueue({ queue: 'narrow' })
-    const wide = await desk.enqueue({ queue: 'wide' })
-    const [one, ...rest] = await desk.fetch({ queues: ['narrow', 'wide'], limit: 2 })
+    await http.engine.setLimit({ key: 'queue:narrow', maxConcurrent: 1, ratePer: null, periodMs: null })
+    for (let i = 0; i < 3; i++) await http.enqueue({ queue: 'narrow' })
+    const wide = await http.enqueue({ queue: 'wide' })
+    const [one, ...rest] = await http.fetch({ queues: ['narrow', 'wide'], limit: 2 })
     expect([one?.queue, ...rest.map((r) => r.id)]).toEqual(['narrow', wide])
-    expect(await desk.fetch({ queues: ['narrow'] })).toEqual([])
-    await desk.ack((one as { id: string }).id)
-    expect(await desk.fetch({ queues: ['narrow'] })).toHaveLength(1)
+    expect(await http.fetch({ queues: ['narrow'] })).toEqual([])
+    await http.ack((one as { id: string }).id)
+    expect(await http.fetch({ queues: ['narrow'] })).toHaveLength(1)
 
-    await desk.engine.setLimit({ key: 'key:k', maxConcurrent: 1, ratePer: null, periodMs: null })
-    for (let i = 0; i < 2; i++) await desk.enqueue({ queue: 'keyed', limitKey: 'k' })
-    expect(await desk.fetch({ queues: ['keyed'] })).toHaveLength(1)
-    expect(await desk.fetch({ queues: ['keyed'] })).toEqual([])
+    await http.engine.setLimit({ key: 'key:k', maxConcurrent: 1, ratePer: null, periodMs: null })
+    for (let i = 0; i < 2; i++) await http.enqueue({ queue: 'keyed', limitKey: 'k' })
+    expect(await http.fetch({ queues: ['keyed'] })).toHaveLength(1)
+    expect(await http.fetch({ queues: ['keyed'] })).toEqual([])
 
-    const own = await desk.enqueue({ queue: 'shared', tenant: 'acme' })
-    await desk.enqueue({ queue: 'shared', tenant: 'other' })
-    expect((await desk.fetch({ queues: ['shared'], tenant: 'acme' })).map((r) => r.id)).toEqual([own])
+    const own = await http.enqueue({ queue: 'shared', tenant: 'acme' })
+    await http.enqueue({ queue: 'shared', tenant: 'other' })
+    expect((await http.fetch({ queues: ['shared'], tenant: 'acme' })).map((r) => r.id)).toEqual([own])
 
-    await desk.enqueue({ queue: 'typed', type: 'mail.send' })
-    expect(await desk.fetch({ queues: ['typed'], types: ['bill.%'] })).toEqual([])
-    expect(await desk.fetch({ queues: ['typed'], types: ['mail.%'] })).toHaveLength(1)
+    await http.enqueue({ queue: 'typed', type: 'mail.send' })
+    expect(await http.fetch({ queues: ['typed'], types: ['bill.%'] })).toEqual([])
+    expect(await http.fetch({ queues: ['typed'], types: ['mail.%'] })).toHaveLength(1)
 
-    await desk.enqueue({ queue: 'old', expiresInMs: 1000 })
-    await desk.d.store.moveClock(1500)
-    expect(await desk.fetch({ queues: ['old'] })).toEqual([])
-    expect(await desk.d.doctor()).toEqual([])
+    await http.enqueue({ queue: 'old', expiresInMs: 1000 })
+    await http.d.store.moveClock(1500)
+    expect(await http.fetch({ queues: ['old'] })).toEqual([])
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('respects a rate per period', async () => {
-    await desk.engine.setLimit({ key: 'queue:slow', maxConcurrent: null, ratePer: 1, periodMs: 1000 })
-    for (let i = 0; i < 2; i++) await desk.enqueue({ queue: 'slow' })
-    expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
-    expect(await desk.fetch({ queues: ['slow'] })).toEqual([])
-    await desk.d.store.moveClock(1100)
-    expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
+    await http.engine.setLimit({ key: 'queue:slow', maxConcurrent: null, ratePer: 1, periodMs: 1000 })
+    for (let i = 0; i < 2; i++) await http.enqueue({ queue: 'slow' })
+    expect(await http.fetch({ queues: ['slow'] })).toHaveLength(1)
+    expect(await http.fetch({ queues: ['slow'] })).toEqual([])
+    await http.d.store.moveClock(1100)
+    expect(await http.fetch({ queues: ['slow'] })).toHaveLength(1)
   })
 
   it('hands out runs that are due by the clock of the store, without a sweep', async () => {
-    const now = await desk.d.store.now()
-    const later = await desk.enqueue({ runAt: now + 60_000 })
-    const id = await desk.enqueue({ retry: EXACT, priority: 1 })
-    await desk.fetchOne()
-    await desk.nack(id)
-    const wait = (await desk.get(id)).runAt - (await desk.d.store.now())
-    await desk.d.store.moveClock(wait - 400)
-    expect(await desk.fetch()).toEqual([])
-    await desk.d.store.moveClock(wait)
-    expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
-    await desk.d.store.moveClock(60_100)
-    expect((await desk.fetch()).map((r) => r.id)).toEqual([later])
+    const now = await http.d.store.now()
+    const later = await http.enqueue({ runAt: now + 60_000 })
+    const id = await http.enqueue({ retry: EXACT, priority: 1 })
+    await http.fetchOne()
+    await http.nack(id)
+    const wait = (await http.get(id)).runAt - (await http.d.store.now())
+    await http.d.store.moveClock(wait - 400)
+    expect(await http.fetch()).toEqual([])
+    await http.d.store.moveClock(wait)
+    expect((await http.fetch()).map((r) => r.id)).toEqual([id])
+    await http.d.store.moveClock(60_100)
+    expect((await http.fetch()).map((r) => r.id)).toEqual([later])
   })
 
   it('does not return runs that wait to be activated', async () => {
-    const id = await desk.enqueue({ runAt: HELD_AT })
-    await desk.d.store.moveClock(400 * 24 * 3_600_000)
-    expect(await desk.fetch()).toEqual([])
-    expect(await desk.engine.activate({ id, actor: 'ada' })).toMatchObject({ id, status: 'pending' })
-    expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
-    expect(await desk.history(id)).toEqual(['created', 'run.activated', 'leased', 'started'])
-    await expect(desk.engine.activate({ id, actor: null })).rejects.toMatchObject({
+    const id = await http.enqueue({ runAt: HELD_AT })
+    await http.d.store.moveClock(400 * 24 * 3_600_000)
+    expect(await http.fetch()).toEqual([])
+    expect(await http.engine.activate({ id, actor: 'ada' })).toMatchObject({ id, status: 'pending' })
+    expect((await http.fetch()).map((r) => r.id)).toEqual([id])
+    expect(await http.history(id)).toEqual(['created', 'run.activated', 'leased', 'started'])
+    await expect(http.engine.activate({ id, actor: null })).rejects.toMatchObject({
       code: 'conflict',
       details: { kind: 'run', id, status: 'leased', expected: 'held' },
     })
-    await expect(desk.engine.activate({ id: 'nothing', actor: null })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(http.engine.activate({ id: 'nothing', actor: null })).rejects.toMatchObject({ code: 'not_found' })
   })
 
   describe('a waiting fetch', () => {
     it('is woken by new work', async () => {
-      const waiting = desk.fetch({ waitMs: 20_000 })
-      const other = desk.fetch({ waitMs: 20_000, queues: ['other'], holder: 'w2' })
+      const waiting = http.fetch({ waitMs: 20_000 })
+      const other = http.fetch({ waitMs: 20_000, queues: ['other'], holder: 'w2' })
       const begun = Date.now()
-      const id = await desk.enqueue()
+      const id = await http.enqueue()
       expect((await waiting).map((r) => r.id)).toEqual([id])
       expect(Date.now() - begun).toBeLessThan(2000)
-      await desk.enqueue({ queue: 'other' })
+      await http.enqueue({ queue: 'other' })
       expect(await other).toHaveLength(1)
     })
 
     it('is served in the order of arrival', async () => {
-      const waiting = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ waitMs: 20_000, holder, limit: 1 }))
+      const waiting = ['w1', 'w2', 'w3'].map((holder) => http.fetch({ waitMs: 20_000, holder, limit: 1 }))
       for (let i = 0; i < 3; i++) {
-        const id = await desk.enqueue()
+        const id = await http.enqueue()
         expect((await (waiting[i] as Promise<readonly { id: string }[]>)).map((r) => r.id)).toEqual([id])
       }
     })
 
     it('returns nothing when its time is over, when its client disconnects and when the engine closes', async () => {
-      expect(await desk.fetch({ waitMs: 30 })).toEqual([])
+      expect(await http.fetch({ waitMs: 30 })).toEqual([])
       const away = new AbortController()
-      const waiting = desk.fetch({ waitMs: 20_000, signal: away.signal })
+      const waiting = http.fetch({ waitMs: 20_000, signal: away.signal })
       away.abort()
       expect(await waiting).toEqual([])
-      expect(await desk.fetch({ waitMs: 20_000, signal: away.signal })).toEqual([])
-      const id = await desk.enqueue()
-      expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
-      const last = desk.fetch({ waitMs: 20_000 })
-      await desk.engine.close()
+      expect(await http.fetch({ waitMs: 20_000, signal: away.signal })).toEqual([])
+      const id = await http.enqueue()
+      expect((await http.fetch()).map((r) => r.id)).toEqual([id])
+      const last = http.fetch({ waitMs: 20_000 })
+      await http.engine.close()
       expect(await last).toEqual([])
     })
 
     it('returns its runs to the queue if its client disconnected, as if it had never fetched', async () => {
       for (let round = 0; round < 10; round++) {
         const away = new AbortController()
-        const id = await desk.enqueue()
-        const asked = desk.fetch({ waitMs: 20_000, signal: away.signal })
+        const id = await http.enqueue()
+        const asked = http.fetch({ waitMs: 20_000, signal: away.signal })
         await new Promise((resolve) => setImmediate(resolve))
         away.abort()
         const got = await asked
-        if (got.length === 0) await until(async () => (await desk.get(id)).status === 'pending', 'given back')
-        const run = got.length > 0 ? (got[0] as { id: string }) : await desk.fetchOne()
+        if (got.length === 0) await until(async () => (await http.get(id)).status === 'pending', 'given back')
+        const run = got.length > 0 ? (got[0] as { id: string }) : await http.fetchOne()
         expect(run.id).toBe(id)
-        expect((await desk.get(id)).attempt).toBe(0)
-        await desk.ack(id)
+        expect((await http.get(id)).attempt).toBe(0)
+        await http.ack(id)
       }
-      expect(await desk.d.doctor()).toEqual([])
+      expect(await http.d.doctor()).toEqual([])
     })
 
     it('gets a run when it becomes due, when a queue is resumed, and when a place becomes free', async () => {
-      const { d } = desk
-      const late = await desk.enqueue({ delayMs: 60_000 })
-      const due = desk.fetch({ waitMs: 20_000 })
+      const { d } = http
+      const late = await http.enqueue({ delayMs: 60_000 })
+      const due = http.fetch({ waitMs: 20_000 })
       await new Promise((resolve) => setTimeout(resolve, 20))
       await d.pass(60_001)
       expect((await due).map((r) => r.id)).toEqual([late])
 
-      await desk.engine.pauseQueue({ queue: 'p', paused: true, actor: null })
-      await desk.enqueue({ queue: 'p' })
-      const resumed = desk.fetch({ waitMs: 20_000, queues: ['p'] })
-      await desk.engine.pauseQueue({ queue: 'p', paused: false, actor: null })
+      await http.engine.pauseQueue({ queue: 'p', paused: true, actor: null })
+      await http.enqueue({ queue: 'p' })
+      const resumed = http.fetch({ waitMs: 20_000, queues: ['p'] })
+      await http.engine.pauseQueue({ queue: 'p', paused: false, actor: null })
       expect(await resumed).toHaveLength(1)
 
-      await desk.engine.setLimit({ key: 'queue:one', maxConcurrent: 1, ratePer: null, periodMs: null })
-      const [first] = [await desk.enqueue({ queue: 'one' }), await desk.enqueue({ queue: 'one' })]
-      await desk.fetchOne({ queues: ['one'] })
-      const room = desk.fetch({ waitMs: 20_000, queues: ['one'] })
-      await desk.ack(first)
+      await http.engine.setLimit({ key: 'queue:one', maxConcurrent: 1, ratePer: null, periodMs: null })
+      const [first] = [await http.enqueue({ queue: 'one' }), await http.enqueue({ queue: 'one' })]
+      await http.fetchOne({ queues: ['one'] })
+      const room = http.fetch({ waitMs: 20_000, queues: ['one'] })
+      await http.ack(first)
       expect(await room).toHaveLength(1)
     })
   })
 
   it('returns nothing to a worker that was made quiet', async () => {
-    await beat(desk, 'w1')
-    await desk.enqueue()
-    await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: 'ada' })
-    expect(await desk.fetch()).toEqual([])
-    expect(await desk.fetch({ holder: 'w2' })).toHaveLength(1)
-    expect((await beat(desk, 'w1')).state).toBe('quiet')
-    expect(await desk.engine.directWorker({ id: 'w1', state: 'terminate', actor: null })).toMatchObject({
+    await beat(http, 'w1')
+    await http.enqueue()
+    await http.engine.directWorker({ id: 'w1', state: 'quiet', actor: 'ada' })
+    expect(await http.fetch()).toEqual([])
+    expect(await http.fetch({ holder: 'w2' })).toHaveLength(1)
+    expect((await beat(http, 'w1')).state).toBe('quiet')
+    expect(await http.engine.directWorker({ id: 'w1', state: 'terminate', actor: null })).toMatchObject({
       state: 'terminate',
     })
-    expect(await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })).toMatchObject({
+    expect(await http.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })).toMatchObject({
       state: 'terminate',
     })
-    await expect(desk.engine.directWorker({ id: 'w9', state: 'quiet', actor: null })).rejects.toMatchObject({
+    await expect(http.engine.directWorker({ id: 'w9', state: 'quiet', actor: null })).rejects.toMatchObject({
       code: 'not_found',
     })
   })
@@ -278,8 +278,8 @@ describe.skipIf(PLACES.length < 2)('fetching on two servers of one database', ()
   })
 })
 
-function beat(desk: Desk, holder: string) {
-  return desk.engine.leases.beat({
+function beat(http: HttpWorker, holder: string) {
+  return http.engine.leases.beat({
     holder,
     host: 'h',
     pid: 1,

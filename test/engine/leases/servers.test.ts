@@ -6,7 +6,7 @@ import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../../services.ts'
 import { net, node, PLACES } from '../drive.ts'
-import { EXACT } from './desk.ts'
+import { EXACT } from './http-worker.ts'
 
 describe.skipIf(PLACES.length < 2)('two servers of one database, each with a cache', () => {
   let database: FreshDatabase

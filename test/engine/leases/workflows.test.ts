@@ -3,7 +3,7 @@ import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { RunRow } from '../../../src/model/rows.ts'
 import type { EachWork, Net } from '../../../src/net/net.ts'
 import { net, node, PLACES, run, undoBy } from '../drive.ts'
-import { accepted, Desk, EXACT } from './desk.ts'
+import { accepted, EXACT, HttpWorker } from './http-worker.ts'
 
 const EACH: EachWork = { kind: 'each', items: null, body: null, maxInFlight: null, failFast: false }
 const ITEM = { run: { type: 'job', args: [] } }
@@ -19,62 +19,62 @@ function batch(): Net {
 }
 
 describe.each(PLACES)('workflows under HTTP leases on $name', (place) => {
-  let desk: Desk
+  let http: HttpWorker
   beforeEach(async () => {
-    desk = await Desk.open(place)
+    http = await HttpWorker.open(place)
   })
-  afterEach(() => desk.d.close())
+  afterEach(() => http.d.close())
 
   const start = (n: Net, items = 0): Promise<string> =>
-    desk.d.start({ net: n, ...(items === 0 ? {} : { items: { jobs: Array.from({ length: items }, () => ITEM) } }) })
+    http.d.start({ net: n, ...(items === 0 ? {} : { items: { jobs: Array.from({ length: items }, () => ITEM) } }) })
   const events = async (id: string) =>
-    (await desk.d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })).map((e) => e.type)
+    (await http.d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })).map((e) => e.type)
 
   it('continue in the transaction of the report', async () => {
     const id = await start(net([node('a', ['b']), node('b', ['c']), node('c')]))
-    expect(await desk.work()).toEqual(['a', 'b', 'c'])
-    expect(await desk.d.state(id)).toBe('completed')
-    expect(await desk.d.doctor()).toEqual([])
+    expect(await http.work()).toEqual(['a', 'b', 'c'])
+    expect(await http.d.state(id)).toBe('completed')
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('have started with the first fetch, not before', async () => {
     const id = await start(net([node('a', ['b']), node('b')]))
-    expect((await desk.d.store.read.instance(id))?.startedAt).toBeNull()
-    const first = await desk.fetchOne()
-    expect((await desk.d.store.read.instance(id))?.startedAt).toBe(first.startedAt)
+    expect((await http.d.store.read.instance(id))?.startedAt).toBeNull()
+    const first = await http.fetchOne()
+    expect((await http.d.store.read.instance(id))?.startedAt).toBe(first.startedAt)
     expect((await events(id)).filter((type) => type === 'instance.started')).toHaveLength(1)
-    await desk.ack(first.id)
-    await desk.work()
+    await http.ack(first.id)
+    await http.work()
     expect((await events(id)).filter((type) => type === 'instance.started')).toHaveLength(1)
   })
 
   it('fire a callback once, however many last reports arrive at once', async () => {
     for (let round = 0; round < 5; round++) {
       const id = await start(batch(), 20)
-      const runs = await desk.fetch({ limit: 100 })
+      const runs = await http.fetch({ limit: 100 })
       expect(runs).toHaveLength(20)
       const answers = await Promise.all(
-        runs.flatMap((r, i) => [desk.ack(r.id, i), i % 2 === 0 ? desk.ack(r.id) : desk.nack(r.id, {}, 'discard')]),
+        runs.flatMap((r, i) => [http.ack(r.id, i), i % 2 === 0 ? http.ack(r.id) : http.nack(r.id, {}, 'discard')]),
       )
       expect(answers.filter((a) => !(a instanceof PetrelError))).toHaveLength(20)
-      const callbacks = await desk.fetch({ limit: 100 })
+      const callbacks = await http.fetch({ limit: 100 })
       expect(callbacks.map((r) => [r.node, r.role])).toEqual([['done', 'final']])
-      accepted(await desk.ack((callbacks[0] as RunRow).id))
-      expect(await desk.d.state(id)).toBe('completed')
+      accepted(await http.ack((callbacks[0] as RunRow).id))
+      expect(await http.d.state(id)).toBe('completed')
     }
-    expect(await desk.d.doctor()).toEqual([])
+    expect(await http.d.doctor()).toEqual([])
   })
 
   it('count a run that was cancelled alone as failed, and continue', async () => {
     const chain = await start(net([node('a', ['b']), node('b')]))
-    const active = await desk.fetchOne()
-    await desk.engine.cancelRun({ id: active.id, actor: 'ada' })
-    expect([await desk.d.state(chain), await desk.d.error(chain)]).toEqual(['failed', 'cancelled'])
-    expect(await desk.ack(active.id)).toMatchObject({ code: 'conflict', details: { status: 'cancelled' } })
+    const active = await http.fetchOne()
+    await http.engine.cancelRun({ id: active.id, actor: 'ada' })
+    expect([await http.d.state(chain), await http.d.error(chain)]).toEqual(['failed', 'cancelled'])
+    expect(await http.ack(active.id)).toMatchObject({ code: 'conflict', details: { status: 'cancelled' } })
 
     const group = await start(batch(), 3)
-    const [one] = await desk.fetch({ limit: 1 })
-    const [waiting] = await desk.d.store.read.listRuns({
+    const [one] = await http.fetch({ limit: 1 })
+    const [waiting] = await http.d.store.read.listRuns({
       status: ['pending'],
       queue: null,
       type: 'job',
@@ -83,15 +83,15 @@ describe.each(PLACES)('workflows under HTTP leases on $name', (place) => {
       limit: 1,
       before: null,
     })
-    await desk.engine.cancelRun({ id: (one as RunRow).id, actor: null })
-    await desk.engine.cancelRun({ id: (waiting as RunRow).id, actor: null })
-    expect(await desk.work()).toEqual(['jobs', 'done'])
-    expect(await desk.d.state(group)).toBe('completed')
-    const results = Object.values((await desk.d.results(group))['jobs'] as object)
+    await http.engine.cancelRun({ id: (one as RunRow).id, actor: null })
+    await http.engine.cancelRun({ id: (waiting as RunRow).id, actor: null })
+    expect(await http.work()).toEqual(['jobs', 'done'])
+    expect(await http.d.state(group)).toBe('completed')
+    const results = Object.values((await http.d.results(group))['jobs'] as object)
     expect(results.filter((r) => (r as { error?: { code: string } } | null)?.error?.code === 'cancelled')).toHaveLength(
       2,
     )
-    expect(await desk.d.doctor()).toEqual([])
+    expect(await http.d.doctor()).toEqual([])
   })
 
   describe('that are cancelled', () => {
@@ -103,38 +103,38 @@ describe.each(PLACES)('workflows under HTTP leases on $name', (place) => {
         ...fan(),
         nodes: fan().nodes.map((n) => (n.key === 'fork' ? n : { ...n, retry: EXACT })),
       })
-      await desk.ack((await desk.fetchOne()).id)
-      const active = await desk.fetch({ limit: 3, leaseMs: () => 5000 })
-      await desk.engine.cancelInstance({ id, actor: 'ada' })
+      await http.ack((await http.fetchOne()).id)
+      const active = await http.fetch({ limit: 3, leaseMs: () => 5000 })
+      await http.engine.cancelInstance({ id, actor: 'ada' })
       return { id, active }
     }
 
     it('cancel pending work at once, and hand out nothing more', async () => {
       const { id, active } = await cancelled()
-      const runs = await desk.d.store.read.instanceRuns({ instanceId: id, limit: 10, after: null })
+      const runs = await http.d.store.read.instanceRuns({ instanceId: id, limit: 10, after: null })
       expect(runs.map((r) => r.status).sort()).toEqual(['cancelled', 'leased', 'leased', 'leased', 'succeeded'])
-      expect(await desk.fetch()).toEqual([])
+      expect(await http.fetch()).toEqual([])
       expect(active.every((r) => r.status === 'leased')).toBe(true)
     })
 
     it('record a success, treat a failure, an expiry and a return as final, and end', async () => {
       const { id, active } = await cancelled()
       const [first, second, third] = active as [RunRow, RunRow, RunRow]
-      expect(accepted(await desk.ack(first.id, 'done')).run).toMatchObject({ status: 'succeeded' })
-      expect(accepted(await desk.nack(second.id)).run).toMatchObject({ status: 'failed' })
-      expect(await desk.d.state(id)).toBe('cancelling')
-      await desk.d.pass(5001)
-      expect(await desk.get(third.id)).toMatchObject({ status: 'failed' })
-      expect(await desk.d.state(id)).toBe('cancelled')
-      expect(await desk.fetch()).toEqual([])
-      expect(await desk.d.doctor()).toEqual([])
+      expect(accepted(await http.ack(first.id, 'done')).run).toMatchObject({ status: 'succeeded' })
+      expect(accepted(await http.nack(second.id)).run).toMatchObject({ status: 'failed' })
+      expect(await http.d.state(id)).toBe('cancelling')
+      await http.d.pass(5001)
+      expect(await http.get(third.id)).toMatchObject({ status: 'failed' })
+      expect(await http.d.state(id)).toBe('cancelled')
+      expect(await http.fetch()).toEqual([])
+      expect(await http.d.doctor()).toEqual([])
     })
 
     it('do not return a run twice', async () => {
       const { active } = await cancelled()
-      const given = accepted(await desk.settle((active[0] as RunRow).id, { kind: 'requeue' }))
+      const given = accepted(await http.settle((active[0] as RunRow).id, { kind: 'requeue' }))
       expect(given).toMatchObject({ run: { status: 'cancelled' }, retryDelayMs: null })
-      expect(await desk.fetch()).toEqual([])
+      expect(await http.fetch()).toEqual([])
     })
   })
 
@@ -143,28 +143,28 @@ describe.each(PLACES)('workflows under HTTP leases on $name', (place) => {
       onFailure: 'compensate',
     })
     const id = await start(work)
-    const late = await desk.fetchOne({ leaseMs: () => 1000 })
-    await desk.d.pass(1001)
-    expect(await desk.d.state(id)).toBe('compensated')
-    expect(await desk.ack(late.id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
+    const late = await http.fetchOne({ leaseMs: () => 1000 })
+    await http.d.pass(1001)
+    expect(await http.d.state(id)).toBe('compensated')
+    expect(await http.ack(late.id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
     expect(await events(id)).toContain('late_success')
     const bare = await start(net([node('a', [], { work: run('a'), retry: { ...EXACT, maxAttempts: 1 } })]))
-    const other = await desk.fetchOne({ leaseMs: () => 1000 })
-    await desk.d.pass(1001)
+    const other = await http.fetchOne({ leaseMs: () => 1000 })
+    await http.d.pass(1001)
     const before = await events(bare)
-    expect(await desk.ack(other.id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
+    expect(await http.ack(other.id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
     expect(await events(bare)).toEqual(before)
   })
 
   it('do not change when one of their runs is redriven after their end', async () => {
     const id = await start(net([node('a', [], { retry: { ...EXACT, maxAttempts: 1 } })]))
-    const only = await desk.fetchOne()
-    await desk.nack(only.id)
-    expect(await desk.d.state(id)).toBe('failed')
-    const again = await desk.engine.redrive({ runId: only.id, actor: null })
-    expect((await desk.fetchOne()).id).toBe(again.id)
-    expect(accepted(await desk.ack(again.id, 'late')).run.status).toBe('succeeded')
-    expect(await desk.d.state(id)).toBe('failed')
-    expect(await desk.d.doctor()).toEqual([])
+    const only = await http.fetchOne()
+    await http.nack(only.id)
+    expect(await http.d.state(id)).toBe('failed')
+    const again = await http.engine.redrive({ runId: only.id, actor: null })
+    expect((await http.fetchOne()).id).toBe(again.id)
+    expect(accepted(await http.ack(again.id, 'late')).run.status).toBe('succeeded')
+    expect(await http.d.state(id)).toBe('failed')
+    expect(await http.d.doctor()).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { Handlers } from '../../../src/worker/handlers.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { Worker } from '../../../src/worker/worker.ts'
 import { net, node, PLACES } from '../drive.ts'
-import { Pair } from '../pair.ts'
+import { TwoEngines } from '../two-engines.ts'
 import { RESEND, Stage, sagaNet, step } from './stage.ts'
 
 /** Sees every delta that is decided; may refuse it. */
@@ -191,9 +191,9 @@ describe.each(PLACES)('commands on $name', (place) => {
 })
 
 describe.each(PLACES)('two engines on $name', (place) => {
-  let pair: Pair
+  let pair: TwoEngines
   beforeEach(async () => {
-    pair = await Pair.open(place)
+    pair = await TwoEngines.open(place)
   })
   afterEach(async () => {
     await pair.stop()

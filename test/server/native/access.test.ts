@@ -1,11 +1,11 @@
 /** Access to instances: scopes and tenants. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, desk, key, work, workflow } from './asking.ts'
+import { deploy, key, requests, work, workflow } from './stage.ts'
 
 onBothStores('access to instances over HTTP', (stage) => {
   let s: Serving
-  const { start, unchanged } = desk(() => s)
+  const { start, unchanged } = requests(() => s)
   beforeAll(async () => {
     s = await stage.serve({ engine: { sweep: false }, maxBodyBytes: 200_000 })
     await deploy(s, workflow('order', { version: '1.0' }))

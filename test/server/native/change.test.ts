@@ -2,11 +2,11 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { net as netOf, node } from '../../engine/drive.ts'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, desk, key, MISSING, work, workflow } from './asking.ts'
+import { deploy, key, MISSING, requests, work, workflow } from './stage.ts'
 
 onBothStores('changing instances over HTTP', (stage) => {
   let s: Serving
-  const { start, look, unchanged } = desk(() => s)
+  const { start, look, unchanged } = requests(() => s)
   beforeAll(async () => {
     s = await stage.serve({ engine: { sweep: false }, maxBodyBytes: 200_000 })
     await deploy(s, workflow('order', { version: '1.0' }))

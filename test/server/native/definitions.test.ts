@@ -1,7 +1,7 @@
 /** Definitions over HTTP: deployed, versioned, read, retired. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, everything, key, workflow } from './asking.ts'
+import { deploy, everything, key, workflow } from './stage.ts'
 
 onBothStores('definitions over HTTP', (stage) => {
   let s: Serving

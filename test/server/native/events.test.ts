@@ -1,11 +1,11 @@
 /** POST /v1/events: an external event starts the definitions that listen to it. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, desk, key, work, workflow } from './asking.ts'
+import { deploy, key, requests, work, workflow } from './stage.ts'
 
 onBothStores('events over HTTP', (stage) => {
   let s: Serving
-  const { look, unchanged } = desk(() => s)
+  const { look, unchanged } = requests(() => s)
   beforeAll(async () => {
     s = await stage.serve({ engine: { sweep: false }, maxBodyBytes: 200_000 })
     await deploy(s, workflow('bill', { version: '1', trigger: '{ event: order.placed }' }))

@@ -1,11 +1,11 @@
 /** Instances over HTTP: lists with filters, and one with its history and its net. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, desk, MISSING, work, workflow } from './asking.ts'
+import { deploy, MISSING, requests, work, workflow } from './stage.ts'
 
 onBothStores('instances over HTTP', (stage) => {
   let s: Serving
-  const { start, look } = desk(() => s)
+  const { start, look } = requests(() => s)
   beforeAll(async () => {
     s = await stage.serve({ engine: { sweep: false }, maxBodyBytes: 200_000 })
     await deploy(s, workflow('order', { version: '1.0' }))

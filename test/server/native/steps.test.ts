@@ -1,7 +1,7 @@
 /** Steps, why and telemetry over HTTP: small workflows in one reply, ten thousand steps page by page. */
 import { beforeAll, expect, it } from 'vitest'
 import { onBothStores, type Serving } from '../serving.ts'
-import { deploy, key, MISSING, work, workflow } from './asking.ts'
+import { deploy, key, MISSING, work, workflow } from './stage.ts'
 
 onBothStores('steps, why and telemetry', (stage) => {
   let s: Serving

@@ -3,9 +3,9 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Worker } from '../../../src/worker/worker.ts'
-import { deploy, key, MISSING } from '../native/asking.ts'
+import { deploy, key, MISSING } from '../native/stage.ts'
 import { onBothStores, type Reply, type Serving, until } from '../serving.ts'
-import { log, playbook, standing, start, worker } from './playing.ts'
+import { log, playbook, standing, start, worker } from './stage.ts'
 
 const gated = (when: string): string => `workload: { approved: false }
 workflow:

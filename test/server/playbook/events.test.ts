@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Tools } from '../../../src/tools/tools.ts'
 import type { Worker } from '../../../src/worker/worker.ts'
-import { deploy } from '../native/asking.ts'
+import { deploy } from '../native/stage.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
-import { log, playbook, standing, start, worker } from './playing.ts'
+import { log, playbook, standing, start, worker } from './stage.ts'
 
 const SECRET = 'swordfish-4711-secret'
 

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Worker } from '../../../src/worker/worker.ts'
 import { checkReply } from '../documented.ts'
-import { deploy, everything, key, MISSING } from '../native/asking.ts'
+import { deploy, everything, key, MISSING } from '../native/stage.ts'
 import { onBothStores, type Serving } from '../serving.ts'
-import { log, playbook, standing, start, worker } from './playing.ts'
+import { log, playbook, standing, start, worker } from './stage.ts'
 
 const sh = (name: string, rest = '', cmd = 'true') =>
   `  - { step: ${name}, tool: { kind: shell, cmd: '${cmd}' }${rest === '' ? '' : `, ${rest}`} }\n`

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { petrelOn } from '../../../src/client/petrel.ts'
 import type { Petrel } from '../../../src/index.ts'
 import type { CommandRow } from '../../../src/model/commands.ts'
-import { deploy, key, MISSING } from '../native/asking.ts'
+import { deploy, key, MISSING } from '../native/stage.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
 const SAGA = (name: string, onFailure: string) => `apiVersion: petrel.dev/v1

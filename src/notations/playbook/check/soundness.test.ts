@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { flow, read } from '../../../../test/playbook/told.ts'
+import { flow, read } from '../../../../test/playbook/reading.ts'
 import { readInPlace } from '../../read.ts'
 
 /** Every finding as `line:column rule: message (hint)`. */

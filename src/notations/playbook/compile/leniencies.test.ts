@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { flow, mistakes, warnings } from '../../../../test/playbook/told.ts'
+import { flow, mistakes, warnings } from '../../../../test/playbook/reading.ts'
 
 describe('forms that are accepted with a warning, which a strict reader treats as a mistake', () => {
   it.each<readonly [string, string, readonly string[]]>([

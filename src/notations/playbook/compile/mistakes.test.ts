@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { flow, HEAD, mistakes } from '../../../../test/playbook/told.ts'
+import { flow, HEAD, mistakes } from '../../../../test/playbook/reading.ts'
 
 const NOOP = '- { step: a, tool: { kind: noop } }'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { flow, mistakes, read } from '../../../../test/playbook/told.ts'
+import { flow, mistakes, read } from '../../../../test/playbook/reading.ts'
 import { compileExpression, evaluate } from '../../../expr/index.ts'
 import type { EachWork, Node, RunWork } from '../../../net/net.ts'
 import type { Program } from '../runtime/program.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { flow, mistakes } from '../../../../test/playbook/told.ts'
+import { flow, mistakes } from '../../../../test/playbook/reading.ts'
 import { Tools } from '../../../tools/tools.ts'
 
 const NOOP = '- { step: a, tool: { kind: noop } }'

@@ -55,7 +55,7 @@ describe.skipIf(postgresUrl() === null)('concurrent plain SQL clients and Petrel
         const claimed = await client.claim(`w${index}`, ['load.%'], Math.random() < 0.3 ? 0 : 30)
         if (claimed !== null) old.push(claimed)
         const one = Math.random() < 0.7 ? old.at(-1) : old[Math.floor(Math.random() * old.length)]
-        if (one !== undefined) await meddle(session, client, one)
+        if (one !== undefined) await interfere(session, client, one)
         // a row that was leased in the meantime is skipped; two such clients on the same rows may deadlock
         await session
           .query(`UPDATE workflow_run SET run_at = now() WHERE status = 'pending' AND run_at > now()`)
@@ -88,7 +88,7 @@ describe.skipIf(postgresUrl() === null)('concurrent plain SQL clients and Petrel
 })
 
 /** Operations a worker might perform on a run it holds, or believes it holds. */
-async function meddle(session: pg.Client, client: InboxClient, run: Claimed): Promise<void> {
+async function interfere(session: pg.Client, client: InboxClient, run: Claimed): Promise<void> {
   const chance = Math.random()
   if (chance < 0.25) await client.complete(run.id, { by: client.name })
   else if (chance < 0.5) await client.fail(run, 'no')

@@ -11,7 +11,7 @@ import type { Place } from './drive.ts'
 
 const OPTIONS = { sweep: false, sessionTtlMs: 1e9, heartbeatMs: 3_600_000, pollMs: 60_000 }
 
-export class Pair {
+export class TwoEngines {
   readonly url: string
   readonly store: Store
   readonly engines: readonly [Engine, Engine]
@@ -24,7 +24,7 @@ export class Pair {
     this.#drop = drop
   }
 
-  static async open(place: Place, first: Partial<EngineOptions> = {}): Promise<Pair> {
+  static async open(place: Place, first: Partial<EngineOptions> = {}): Promise<TwoEngines> {
     const database = await place.open()
     // An in-memory database has one connection.
     const folder = mkdtempSync(join(tmpdir(), 'petrel-pair-'))
@@ -35,7 +35,7 @@ export class Pair {
       await Engine.open({ ...OPTIONS, store: stores[0], ...first }),
       await Engine.open({ ...OPTIONS, store: stores[1] }),
     ] as const
-    return new Pair(url, engines, async () => {
+    return new TwoEngines(url, engines, async () => {
       await database.drop()
       rmSync(folder, { recursive: true, force: true })
     })

@@ -29,7 +29,7 @@ const NEVER_MS = 86_400_000
 const silence = new Promise<never>(() => {})
 let reports = 0
 
-export class Mortal {
+export class SimulatedProcess {
   readonly engine: engines.Engine
   /** Of the living processes; one of them may be lost alone. */
   session: Session
@@ -45,13 +45,13 @@ export class Mortal {
     this.#worker = worker
   }
 
-  static async open(from: Implementation, url: string, worker: HandWorker): Promise<Mortal> {
+  static async open(from: Implementation, url: string, worker: HandWorker): Promise<SimulatedProcess> {
     const fate = new Fate()
     const inner = await from.openStore(url, { probe: (point) => fate.pass(point) })
-    const store = mortal(inner, fate)
+    const store = simulateProcess(inner, fate)
     const quiet = { sweep: false, pollMs: NEVER_MS, heartbeatMs: NEVER_MS, sessionTtlMs: SESSION_TTL_MS }
     const engine = await from.Engine.open({ store, random: () => 0.5, ...quiet })
-    const process = new Mortal(engine, inner, fate, worker)
+    const process = new SimulatedProcess(engine, inner, fate, worker)
     await process.openSession()
     return process
   }
@@ -125,11 +125,11 @@ class Fate {
   }
 }
 
-function mortal<T extends object>(inner: T, fate: Fate): T {
+function simulateProcess<T extends object>(inner: T, fate: Fate): T {
   return new Proxy(inner, {
     get(target, name) {
       const value = target[name as keyof T] as unknown
-      if (typeof value === 'object' && value !== null) return mortal(value, fate)
+      if (typeof value === 'object' && value !== null) return simulateProcess(value, fate)
       if (typeof value !== 'function') return value
       return (...args: unknown[]): unknown => {
         if (fate.dead) return silence

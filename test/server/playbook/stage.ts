@@ -5,7 +5,7 @@ import { stepTypes } from '../../../src/notations/playbook/runtime/program.ts'
 import { Tools } from '../../../src/tools/tools.ts'
 import { Handlers } from '../../../src/worker/handlers.ts'
 import { Worker } from '../../../src/worker/worker.ts'
-import { deploy } from '../native/asking.ts'
+import { deploy } from '../native/stage.ts'
 import { type Serving, until } from '../serving.ts'
 
 export function playbook(name: string, sections: string): string {

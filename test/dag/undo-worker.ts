@@ -4,7 +4,7 @@
  */
 import type { RunRow } from '../../src/model/rows.ts'
 import type { Delivery, Reply } from '../../src/worker/port.ts'
-import { DIED, type Mortal } from './mortal.ts'
+import { DIED, type SimulatedProcess } from './simulated-process.ts'
 import { type Flow, LawBroken } from './undo-oracle.ts'
 import type { Witness } from './undo-witness.ts'
 
@@ -15,7 +15,7 @@ export interface Held {
   reportedLate: boolean
 }
 
-export class Hands {
+export class TrialWorker {
   held: Held[] = []
   /** It was taken from it. */
   readonly ghosts: Held[] = []
@@ -24,10 +24,10 @@ export class Hands {
   readonly log: string[] = []
   readonly #root: Flow
   readonly #witness: Witness
-  readonly #process: () => Mortal
+  readonly #process: () => SimulatedProcess
   readonly #seen: Set<string>
 
-  constructor(p: { root: Flow; witness: Witness; process: () => Mortal; seen: Set<string> }) {
+  constructor(p: { root: Flow; witness: Witness; process: () => SimulatedProcess; seen: Set<string> }) {
     this.#root = p.root
     this.#witness = p.witness
     this.#process = p.process

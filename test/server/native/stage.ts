@@ -91,7 +91,7 @@ export async function everything(s: Serving): Promise<unknown> {
 }
 
 /** Starts `order`, sends a request that must be refused, and checks that nothing has changed. */
-export function desk(serving: () => Serving): {
+export function requests(serving: () => Serving): {
   start(body?: Record<string, unknown>): Promise<string>
   look(id: string): Promise<any>
   unchanged(ask: () => Promise<Reply>): Promise<Reply>

@@ -14,7 +14,7 @@ export const NO_POLL = { pollMs: 60_000, heartbeatMs: 60_000, sessionTtlMs: 600_
 let reports = 0
 
 /** A worker driven by hand. */
-export class Hand {
+export class ManualWorker {
   readonly delivered: Delivery[] = []
   wakes = 0
   room = 0
@@ -24,8 +24,8 @@ export class Hand {
   static async open(
     engine: EngineApi,
     options: { readonly runtime?: string; readonly types?: readonly string[] } = {},
-  ): Promise<Hand> {
-    const hand = new Hand()
+  ): Promise<ManualWorker> {
+    const hand = new ManualWorker()
     const { runtime = 'node', types = null } = options
     hand.#session = await engine.workers.open(
       { name: `${runtime} by hand`, runtime, queues: null, types, concurrency: 10, tenant: null },

@@ -59,20 +59,20 @@ export async function readSeeds(client: pg.Client): Promise<Seeds> {
  */
 const SMALL_BYTES = 65_536
 
-export async function wash(client: pg.Client, seeds: Seeds): Promise<void> {
-  await bringBack(client, seeds, RESTART)
+export async function cleanDatabase(client: pg.Client, seeds: Seeds): Promise<void> {
+  await restoreRows(client, seeds, RESTART)
 }
 
 /** Sequences continue from their current values: a store that stays open remembers the last ones. */
-export async function rinse(client: pg.Client, seeds: Seeds): Promise<void> {
-  await bringBack(client, seeds, '')
+export async function emptyTables(client: pg.Client, seeds: Seeds): Promise<void> {
+  await restoreRows(client, seeds, '')
 }
 
 const RESTART = `PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence
   WHERE pg_sequence_last_value(seqrelid) IS NOT NULL;`
 
 /** All or nothing. */
-async function bringBack(client: pg.Client, seeds: Seeds, more: string): Promise<void> {
+async function restoreRows(client: pg.Client, seeds: Seeds, more: string): Promise<void> {
   const given = Object.keys(seeds).map((name) => pg.escapeLiteral(name))
   const restored = Object.entries(seeds).map(([name, rows]) => restore(name, pg.escapeLiteral(JSON.stringify(rows))))
   // replica: triggers are off. TRUNCATE, and of every table that has a page, so dead rows are removed as well.

@@ -144,13 +144,17 @@ async function cancelling() {
     await sleep(Math.random() * 30)
     const instance = pick(await engine.queries.listInstances({ ...running, rootsOnly: chance(0.5) }))
     if (instance && chance(0.6)) {
-      counts.cancelled += (await asking('cancel', () => engine.cancelInstance({ id: instance.id, actor: 'turmoil' })))
+      counts.cancelled += (await asking('cancel', () =>
+        engine.cancelInstance({ id: instance.id, actor: 'contention' }),
+      ))
         ? 1
         : 0
     }
     const run = pick(await engine.queries.listRuns(open))
     if (run && chance(0.4)) {
-      counts.cancelled += (await asking('cancel run', () => engine.cancelRun({ id: run.id, actor: 'turmoil' }))) ? 1 : 0
+      counts.cancelled += (await asking('cancel run', () => engine.cancelRun({ id: run.id, actor: 'contention' })))
+        ? 1
+        : 0
     }
   }
 }

@@ -24,7 +24,7 @@ export interface Process {
   readonly events: Events
 }
 
-export interface House {
+export interface Stage {
   readonly kind: 'sqlite' | 'postgres'
   /** One more process on the database of this test. It sweeps only on request. */
   open(options?: Partial<EngineOptions>): Promise<Process>
@@ -38,9 +38,9 @@ interface Place {
   drop(): Promise<void>
 }
 
-export function onBothStores(name: string, suite: (house: House) => void): void {
-  describe(`${name} (sqlite)`, () => suite(houseOn('sqlite', sqliteFile)))
-  describe.skipIf(postgresUrl() === null)(`${name} (postgres)`, () => suite(houseOn('postgres', freshDatabase)))
+export function onBothStores(name: string, suite: (stage: Stage) => void): void {
+  describe(`${name} (sqlite)`, () => suite(stageOn('sqlite', sqliteFile)))
+  describe.skipIf(postgresUrl() === null)(`${name} (postgres)`, () => suite(stageOn('postgres', freshDatabase)))
 }
 
 async function sqliteFile(): Promise<Place> {
@@ -51,7 +51,7 @@ async function sqliteFile(): Promise<Place> {
   }
 }
 
-function houseOn(kind: House['kind'], fresh: () => Promise<Place>): House {
+function stageOn(kind: Stage['kind'], fresh: () => Promise<Place>): Stage {
   const opened: Process[] = []
   let place: Promise<Place> | null = null
 

@@ -8,15 +8,15 @@ import type { Failure } from '../../../src/net/marking.ts'
 import type { Json } from '../../../src/net/net.ts'
 import { Drive, type Place } from '../drive.ts'
 
-export class Desk {
+export class HttpWorker {
   readonly d: Drive
 
   private constructor(d: Drive) {
     this.d = d
   }
 
-  static async open(place: Place, options: Partial<EngineOptions> = {}): Promise<Desk> {
-    return new Desk(await Drive.open(place, options))
+  static async open(place: Place, options: Partial<EngineOptions> = {}): Promise<HttpWorker> {
+    return new HttpWorker(await Drive.open(place, options))
   }
 
   get engine(): Drive['engine'] {
