@@ -143,6 +143,9 @@ export function oneOf<const S extends readonly Schema[]>(options: S, more?: More
   return schema({ anyOf: options }, more)
 }
 
+/** The component of this name, where it occurs in itself. */
+export const component = (name: string): Schema<unknown> => schema({ $ref: `#/components/schemas/${name}` })
+
 /** A component of the document: described once there, and referred to by name. */
 export function named<S extends Schema>(name: string, of: S): S {
   return { ...of, [NOTE]: { ...of[NOTE], name } }

@@ -1,90 +1,9 @@
 /** Workflows, events, and the server itself. */
 import type { Operation, Paths } from './operation.ts'
-import { EVENT_FILTERS, LAST_EVENT_ID, PAGE } from './parameters.ts'
+import { EVENT_FILTERS, LAST_EVENT_ID } from './parameters.ts'
 import { flag, object, ref, text, whole } from './schema.ts'
 
 const STREAM = { description: 'Events as they happen.', schema: text(), type: 'text/event-stream' }
-
-const WORKFLOWS: Paths = {
-  '/ojs/v1/workflows': {
-    post: {
-      tag: 'Workflows',
-      summary: 'Start a chain, group or batch',
-      body: {
-        schema: ref('WorkflowRequest'),
-        example: {
-          type: 'chain',
-          name: 'order',
-          steps: [
-            { type: 'order.check', args: [17] },
-            { type: 'order.ship', args: [17] },
-          ],
-        },
-      },
-      answers: { '201': { description: 'It has begun.', schema: ref('WorkflowReply'), headers: ['Location'] } },
-      errors: ['invalid_workflow', 'duplicate', 'validation_error'],
-    },
-    get: {
-      tag: 'Workflows',
-      summary: 'List workflows',
-      query: [
-        { name: 'name', description: 'Only of this name.' },
-        { name: 'type', description: 'Only chain, group or batch.' },
-        { name: 'state', description: 'Only in these states.' },
-        ...PAGE,
-      ],
-      answers: { '200': { description: 'Newest first.', schema: ref('WorkflowList') } },
-    },
-  },
-  '/ojs/v1/workflows/{id}': {
-    get: {
-      tag: 'Workflows',
-      summary: 'Look at a workflow',
-      description:
-        'With every step, job and callback, nested workflows in full. Of long lists of jobs a part is shown.',
-      query: [
-        {
-          name: 'jobs_limit',
-          description: 'Jobs shown of each group or batch.',
-          schema: whole(undefined, { minimum: 0 }),
-        },
-        { name: 'jobs_offset', description: 'Jobs passed over.', schema: whole(undefined, { minimum: 0 }) },
-      ],
-      answers: { '200': { description: 'The workflow as it stands.', schema: ref('WorkflowReply') } },
-      errors: ['not_found'],
-    },
-    delete: cancelling('Cancel a workflow'),
-  },
-  '/ojs/v1/workflows/{id}/cancel': { post: cancelling('Cancel a workflow, for clients that cannot send DELETE') },
-  '/ojs/v1/workflows/{id}/retry': {
-    post: {
-      tag: 'Workflows',
-      summary: 'Try a failed workflow again',
-      description:
-        'Starts a new workflow that takes over the results of what had succeeded. The old one stays as it is.',
-      answers: { '201': { description: 'The new one.', schema: ref('WorkflowReply'), headers: ['Location'] } },
-      errors: ['not_found', 'conflict'],
-    },
-  },
-  '/ojs/v1/workflows/{id}/progress': {
-    get: {
-      tag: 'Workflows',
-      summary: 'How far a workflow has come',
-      answers: { '200': { description: 'Counts, without steps and jobs.', schema: { type: 'object' } } },
-      errors: ['not_found'],
-    },
-  },
-}
-
-function cancelling(summary: string): Operation {
-  return {
-    tag: 'Workflows',
-    summary,
-    description: 'What has not begun never will; active jobs may end and be reported, and nothing follows them.',
-    answers: { '200': { description: 'It is cancelled.', schema: ref('WorkflowReply') } },
-    errors: ['not_found', 'conflict'],
-  }
-}
 
 function events(summary: string, more: Partial<Operation> = {}): Operation {
   return {
@@ -145,4 +64,4 @@ const SERVER: Paths = {
   },
 }
 
-export const SERVER_PATHS: Paths = { ...WORKFLOWS, ...EVENTS, ...SERVER }
+export const SERVER_PATHS: Paths = { ...EVENTS, ...SERVER }

@@ -22,7 +22,7 @@ import { REPORT_ROUTES } from './reports.ts'
 import { resetRoutes } from './reset.ts'
 import { SCHEMA_ROUTES } from './schemas.ts'
 import { WORKER_ROUTES } from './workers.ts'
-import { workflowRoutes } from './workflows.ts'
+import { WORKFLOW_ROUTES } from './workflows.ts'
 
 /** Those that are described once. */
 export const OJS_ROUTES: readonly Route<OjsContext>[] = [
@@ -31,6 +31,7 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...WORKER_ROUTES,
   ...REPORT_ROUTES,
   ...SCHEMA_ROUTES,
+  ...WORKFLOW_ROUTES,
   ...CHECKPOINT_ROUTES,
   ...CRON_ROUTES,
   ...QUEUE_ROUTES,
@@ -46,7 +47,7 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
-const GROUPS: readonly RouteGroup[] = [workflowRoutes, deadLetterRoutes, eventRoutes, extensionRoutes, resetRoutes]
+const GROUPS: readonly RouteGroup[] = [deadLetterRoutes, eventRoutes, extensionRoutes, resetRoutes]
 
 export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
   for (const group of GROUPS) group(app, context)

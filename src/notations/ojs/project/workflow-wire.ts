@@ -16,7 +16,7 @@ import type { Json, Net } from '../../../net/net.ts'
 import type { Reading } from '../../interface/projection.ts'
 import { kindOf, nameOf, netOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'
-import { startKeyOf, workflowId } from '../compile/workflow-id.ts'
+import { workflowId } from '../compile/workflow-id.ts'
 import { nestedLabel, plannedEntry, plannedLabel } from '../compile/workflow-plan.ts'
 import { keptMeta, labelWire } from './envelope.ts'
 import { timeText } from './time.ts'
@@ -39,12 +39,8 @@ export async function workflowWire(reading: Reading, row: InstanceRow, window: W
   return instanceWire(tree, row, { from: window.from, failed: await failedIn(reading, tree, row) })
 }
 
-/** A nested workflow that a client named and whose turn has not come. */
-export async function findPlanned(reading: Reading, id: string, tenant: string | null): Promise<Wire | null> {
-  const key = startKeyOf(id, tenant)
-  const rootId = (await reading.queries.trees.nameHolders([key])).get(key)
-  const root = rootId === undefined ? null : await reading.queries.instance(rootId)
-  if (root === null) return null
+/** A nested workflow that a client named and whose turn has not come. `root`: the outermost one around it. */
+export async function plannedIn(reading: Reading, root: InstanceRow, id: string): Promise<Wire | null> {
   const wire = inside(await workflowWire(reading, root, { from: 0, count: MAX_WINDOW }), id)
   return wire === null ? null : { ...wire, root_id: workflowId(root) }
 }
