@@ -1,7 +1,7 @@
 /** Shared by commands whose requests have the rules of the HTTP API. */
 import { InvalidArgumentError } from 'commander'
-import { RequestError } from '../http/request-error.ts'
-import { ERRORS, type ErrorCode, PetrelError } from '../kernel/errors.ts'
+import { ERRORS, type ErrorCode, hintOf, PetrelError } from '../kernel/errors.ts'
+import { errorDetailsWire } from '../wire/error-details.ts'
 import { CliError } from './terminal/failure.ts'
 
 /** The rules are those of the HTTP API; its hints about the correct form are printed here, too. */
@@ -9,23 +9,14 @@ export async function correct<T>(command: string, work: () => T | Promise<T>): P
   try {
     return await work()
   } catch (error) {
-    const help = `petrel ${command} --help`
-    if (error instanceof RequestError) {
-      throw new CliError(codeOf(error), error.message, error.hint ?? help, error.details)
-    }
     if (error instanceof CliError || !(error instanceof PetrelError)) throw error
+    const { code, message } = error
+    const details = errorDetailsWire(code, error.details)
     // A full queue is nothing that the command line could have avoided.
-    if (error.code === 'QUEUE_FULL')
-      throw new CliError('unavailable', error.message, ERRORS.QUEUE_FULL.hint, error.details)
-    if (error.code !== 'invalid_request') throw error
-    throw new CliError(error.code, error.message, help, error.details)
+    if (code === 'QUEUE_FULL') throw new CliError('unavailable', message, ERRORS.QUEUE_FULL.hint, details)
+    if (code !== 'invalid_request') throw error
+    throw new CliError(code, message, hintOf(error.details) ?? `petrel ${command} --help`, details)
   }
-}
-
-/** Codes that only HTTP has become usage errors. */
-function codeOf({ code }: RequestError): ErrorCode {
-  if (code === 'QUEUE_FULL') return 'unavailable'
-  return Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'invalid_request'
 }
 
 export function number(what: string): (text: string) => number {
@@ -36,6 +27,17 @@ export function number(what: string): (text: string) => number {
   }
 }
 
-export function noSuchRun(id: string): CliError {
-  return new CliError('not_found', `there is no run ${id}`, '`petrel runs ls` lists those of the inbox', { id })
+/** What does not exist has a hint of its own: the command that lists what does. */
+export async function hinting<T>(
+  hint: string,
+  work: Promise<T>,
+  codes: readonly ErrorCode[] = ['not_found'],
+): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof PetrelError) || !codes.includes(error.code)) throw error
+    const { id } = error.details
+    throw new CliError(error.code, error.message, hint, id === undefined ? {} : { id })
+  }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Logger } from '../kernel/logger.ts'
+import type { RunObserver } from '../model/run-observer.ts'
 import type { Store, Wake } from '../store/store.ts'
 import { plainResults } from './fold/recorded-results.ts'
 import type { WorkingSet } from './fold/working-set.ts'
@@ -11,7 +12,7 @@ import type { Quotas } from './time/quotas.ts'
 import type { Sweeper } from './time/sweeper.ts'
 import { consequencesOf } from './transaction/consequences.ts'
 import type { Nets } from './transaction/nets.ts'
-import { notifyObservers, type RunObserver } from './transaction/observers.ts'
+import { notifyObservers } from './transaction/observers.ts'
 import type { Totals } from './transaction/totals.ts'
 import type { Committed } from './transaction/transactor.ts'
 import type { Waiters } from './transaction/waiters.ts'

@@ -2,12 +2,12 @@
 
 import type { Logger } from '../kernel/logger.ts'
 import type { Queries } from '../model/queries/queries.ts'
+import type { RunObserver } from '../model/run-observer.ts'
 import type { Store } from '../store/store.ts'
 import type { Vocabularies } from './fold/evaluators.ts'
 import type { Records, Storage } from './records.ts'
 import type { Retention } from './time/retention.ts'
 import type { Faults } from './transaction/faults.ts'
-import type { RunObserver } from './transaction/observers.ts'
 import type { DefinitionVerbs } from './verbs/definitions.ts'
 import type { GateVerbs } from './verbs/gates.ts'
 import type { InstanceVerbs } from './verbs/instances.ts'

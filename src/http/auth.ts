@@ -15,7 +15,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Keys } from '../model/registry.ts'
 import type { KeyRow } from '../model/rows.ts'
 import { type Caller, permit, SCOPES, type Scope } from '../operations/caller.ts'
-import { judgeKey, splitKey } from './api-key.ts'
+import { judgeKey, splitKey } from '../operations/keys/api-key.ts'
 import { RequestError } from './request-error.ts'
 import { accessByPath } from './undescribed.ts'
 

@@ -5,10 +5,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EngineApi } from '../engine/api.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { jsonText } from '../wire/json-text.ts'
+import type { UnreadableRows } from '../wire/value.ts'
 import { MEDIA_TYPE } from './body.ts'
 import { errorAnswer, isOjs } from './failure.ts'
 import { refuseEarly } from './refuse-early.ts'
@@ -25,8 +25,12 @@ export function requestId(headers: IncomingHttpHeaders): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${newId()}`
 }
 
-export function speak(app: FastifyInstance, routes: RouteTable, engine: EngineApi, logger: Logger | null): void {
-  app.setReplySerializer((body) => jsonText(body, (id, error) => engine.faults.note('unreadable_reply', id, error)))
+export function speak(
+  app: FastifyInstance,
+  routes: RouteTable,
+  { faults, logger }: { readonly faults: UnreadableRows; readonly logger: Logger | null },
+): void {
+  app.setReplySerializer((body) => jsonText(body, (id, error) => faults.note('unreadable_reply', id, error)))
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')

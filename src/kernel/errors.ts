@@ -200,6 +200,8 @@ export type Subject =
   | 'tenant'
   | 'webhook subscription'
   | 'webhook delivery'
+  | 'key'
+  | 'registry entry'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

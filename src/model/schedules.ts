@@ -27,6 +27,31 @@ export interface InboxScheduleRow {
   readonly updatedAt: number
 }
 
+export interface InboxScheduleParams {
+  /** The type of its runs: dotted, ending in a version. */
+  readonly type: string
+  /** Default {}. */
+  readonly payload?: Json
+  /** Cron, five fields. */
+  readonly schedule: string
+  /** IANA name; default UTC. */
+  readonly timezone?: string
+  readonly priority?: number
+  readonly maxAttempts?: number
+}
+
+export interface InboxScheduling {
+  add(params: InboxScheduleParams): Promise<InboxScheduleRow>
+  /** Oldest first. */
+  list(): Promise<readonly InboxScheduleRow[]>
+  get(id: string): Promise<InboxScheduleRow | null>
+  pause(id: string): Promise<InboxScheduleRow>
+  /** Continues with the next time from now; times that passed while it was paused are skipped. */
+  resume(id: string): Promise<InboxScheduleRow>
+  /** false: there is no such schedule. */
+  remove(id: string): Promise<boolean>
+}
+
 export type NewInboxSchedule = Pick<
   InboxScheduleRow,
   'id' | 'type' | 'payload' | 'schedule' | 'timezone' | 'nextRunAt' | 'priority' | 'maxAttempts'

@@ -1,5 +1,4 @@
 /** What the routes of /v1, and of the server itself, are given. */
-import type { EngineApi } from '../engine/api.ts'
 import { routeOf } from '../http/describe/route.ts'
 import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'
@@ -8,8 +7,6 @@ import type { UnreadableRows } from '../wire/value.ts'
 import type { WriteTrial } from './health.ts'
 
 export interface CoreContext {
-  /** For routes that are not operations yet. */
-  readonly engine: EngineApi
   readonly operations: Operations
   readonly faults: UnreadableRows
   readonly longPolls: LongPolls

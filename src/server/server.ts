@@ -14,6 +14,7 @@ import { type KnownRoute, RouteTable } from '../http/route-table.ts'
 import { Seats, STREAM_SEATS } from '../http/seats.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { Logger } from '../kernel/logger.ts'
+import type { Keys } from '../model/registry.ts'
 import { Voices } from '../notations/ojs/http/events/voices.ts'
 import { ojsRoutes } from '../notations/ojs/http/routes.ts'
 import { Dispatcher, type DispatcherParams } from '../notations/ojs/webhooks/dispatcher.ts'
@@ -65,7 +66,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
   const local = isLoopback(host)
   const auth = options.auth ?? (local ? 'loopback' : 'required')
-  await refuseOpenDoor({ engine, auth, local, host })
+  await refuseOpenDoor({ keys: engine.records.keys, auth, local, host })
   engine.storage.offloadReads()
   const closing = new AbortController()
   // Every long poll and stream listens to it.
@@ -75,7 +76,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const routes = new RouteTable()
   routes.watch(app)
   readBodies(app)
-  speak(app, routes, engine, logger)
+  speak(app, routes, { faults: engine.faults, logger })
   authenticate(app, engine.records.keys, auth, auth === 'loopback' ? (options.token ?? null) : null)
   endConnections(app, closing.signal)
   guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
@@ -88,10 +89,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const writes = new WriteTrial()
   const document = documentOf(version)
   mount(app, SERVER_ROUTES, { operations, version, ready: () => ready, writes, metrics: metrics.print, document })
-  const shared = { operations, engine, closing: closing.signal, streamSeats, longPolls }
+  const shared = { operations, closing: closing.signal, streamSeats, longPolls }
   const allowPrivateWebhooks = options.allowPrivateWebhooks ?? auth === 'loopback'
   ojsRoutes(app, {
     ...shared,
+    engine,
     reading: engine,
     version,
     logger,
@@ -181,19 +183,19 @@ async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void>
 
 /** Other machines can reach us: then someone must have made a key, or have said in so many words that none is wanted. */
 async function refuseOpenDoor(params: {
-  readonly engine: EngineApi
+  readonly keys: Keys
   readonly auth: AuthMode
   readonly local: boolean
   readonly host: string
 }): Promise<void> {
-  const { engine, auth, local, host } = params
+  const { keys, auth, local, host } = params
   if (auth === 'loopback' && !local) {
     throw new PetrelError('invalid_request', `${host} is not an address of this machine alone: keys are required there`)
   }
   if (auth !== 'required') return
   const now = Date.now()
-  const keys = await engine.records.keys.list()
-  if (keys.some((key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now))) return
+  const known = await keys.list()
+  if (known.some((key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now))) return
   throw new PetrelError('denied', `on ${host} every request needs an API key, and the store has none`, {
     reason: 'no_keys',
   })

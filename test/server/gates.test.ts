@@ -1,11 +1,11 @@
 /** Gates over HTTP: lists, the state of one, votes with a key, and signed links with their page. */
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { makeKey } from '../../src/http/api-key.ts'
 import type { GateOptions } from '../../src/model/gates.ts'
 import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json } from '../../src/net/net.ts'
 import type { Scope } from '../../src/operations/caller.ts'
+import { makeKey } from '../../src/operations/keys/api-key.ts'
 import { net, node } from '../engine/drive.ts'
 import { onBothStores, type Reply, type Serving } from './serving.ts'
 

@@ -1,6 +1,7 @@
 /** API keys created for a test, as the headers that carry them. */
-import { makeKey } from '../../src/http/api-key.ts'
+
 import type { Scope } from '../../src/operations/caller.ts'
+import { makeKey } from '../../src/operations/keys/api-key.ts'
 import type { Serving } from './serving.ts'
 
 export type As = Record<string, string>

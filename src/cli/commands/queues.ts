@@ -1,9 +1,12 @@
 /** queues, dead, redrive: the state of the queues, and dead letters. */
 import type { Command } from 'commander'
-import { isId } from '../../http/query.ts'
+import { readId } from '../../kernel/ids.ts'
+import { listQueueLoads, pauseQueue } from '../../operations/queues/queues.ts'
+import { redriveRun } from '../../operations/runs/change.ts'
+import { searchRuns } from '../../operations/runs/look.ts'
 import { runWire } from '../../wire/run.ts'
-import { actor, noSuch } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { noSuch } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { ago, brief } from '../terminal/words.ts'
@@ -21,11 +24,11 @@ export function defineQueues(program: Command): void {
     .option('--resume <queue>', 'hand out its work again')
   jsonOption(storeOptions(command)).action(
     act<QueuesOptions>((terminal, options) =>
-      withEngine(options, async (engine) => {
-        if (options.pause !== undefined) await engine.pauseQueue({ queue: options.pause, paused: true, actor: actor() })
-        if (options.resume !== undefined)
-          await engine.pauseQueue({ queue: options.resume, paused: false, actor: actor() })
-        const queues = await engine.queries.queues()
+      withOperations(options, async (perform) => {
+        const { pause, resume } = options
+        if (pause !== undefined) await perform(pauseQueue, { name: pause, paused: true })
+        if (resume !== undefined) await perform(pauseQueue, { name: resume, paused: false })
+        const queues = await perform(listQueueLoads, null)
         if (terminal.json) terminal.data({ queues })
         else if (queues.length === 0) terminal.print('no queues')
         else {
@@ -63,16 +66,10 @@ export function defineDead(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
   jsonOption(storeOptions(command)).action(
     act<DeadOptions>((terminal, options) =>
-      withEngine(options, async (engine) => {
-        const runs = await engine.queries.listRuns({
-          status: null,
-          queue: options.queue ?? null,
-          type: null,
-          deadLetter: true,
-          tenant: null,
-          limit: options.limit,
-          before: null,
-        })
+      withOperations(options, async (perform) => {
+        const { queue = null, limit } = options
+        const asked = { status: null, queue, type: null, deadLetter: true, limit, before: null }
+        const runs = await perform(searchRuns, asked)
         if (terminal.json) terminal.data({ runs: runs.map(runWire) })
         else if (runs.length === 0) terminal.print('no dead letters')
         else {
@@ -109,9 +106,10 @@ export function defineRedrive(program: Command): void {
     .description('run an ended run again, from its first attempt')
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, runId) =>
-      withEngine(options, async (engine) => {
-        if (!isId(runId)) throw noSuch('run', runId)
-        const run = await engine.redrive({ runId, actor: actor() })
+      withOperations(options, async (perform) => {
+        const id = readId(runId)
+        if (id === null) throw noSuch('run', runId)
+        const run = await perform(redriveRun, { id })
         if (terminal.json) terminal.data({ run: runWire(run) })
         else terminal.print(`run ${run.id} (${run.type}) is ${run.status} again`)
         return EXIT.ok

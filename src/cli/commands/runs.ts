@@ -1,17 +1,16 @@
 /** runs ls | show | events | cancel | delete: the runs in the inbox, and their outcomes. */
 import type { Command } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
-import { isId } from '../../http/query.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { RunRow } from '../../model/rows.ts'
-import { listRuns } from '../../operations/runs/look.ts'
+import type { Perform } from '../../operations/operation.ts'
+import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
+import { listInboxRuns, showRun, wholeRunHistory } from '../../operations/runs/look.ts'
 import { readInboxQuery } from '../../server/inbox/list.ts'
 import { runEventWire } from '../../wire/event.ts'
 import { inboxRunWire } from '../../wire/inbox-run.ts'
 import { RUN_STATUSES } from '../../wire/run.ts'
-import { noSuchRun } from '../inbox.ts'
-import { actor } from '../lookup.ts'
-import { withEngine, withOperations } from '../process/connect.ts'
+import { hinting } from '../inbox.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -30,13 +29,13 @@ interface LsOptions extends Shared {
 export function defineRuns(program: Command): void {
   const runs = program.command('runs').description('runs of the inbox: ls, show, events, cancel, delete')
   defineLs(runs)
-  one(runs, 'show', 'show a run', async (terminal, _, run) => show(terminal, run))
+  one(runs, 'show', 'show a run', async (terminal, perform, id) => show(terminal, await perform(showRun, { id })))
   one(runs, 'events', 'its whole history', events)
-  one(runs, 'cancel', 'cancel a run, also one that a worker holds', async (terminal, engine, { id }) =>
-    told(terminal, await engine.cancelRun({ id, actor: actor() })),
+  one(runs, 'cancel', 'cancel a run, also one that a worker holds', async (terminal, perform, id) =>
+    changed(terminal, await perform(cancelRun, { id })),
   )
-  one(runs, 'delete', 'hide a run from workers and lists; its key stays taken', async (terminal, engine, { id }) =>
-    told(terminal, await engine.deleteRun({ id, actor: actor() }), 'deleted'),
+  one(runs, 'delete', 'hide a run from workers and lists; its key stays taken', async (terminal, perform, id) =>
+    changed(terminal, await perform(deleteRun, { id }), 'deleted'),
   )
 }
 
@@ -63,7 +62,7 @@ function defineLs(runs: Command): void {
         limit: String(limit),
         before,
       })
-      const page = await withOperations(options, (perform) => perform(listRuns, query))
+      const page = await withOperations(options, (perform) => perform(listInboxRuns, query))
       if (terminal.json) terminal.data({ runs: page.runs.map(inboxRunWire), next_before: page.next })
       else if (page.runs.length === 0) terminal.print('no runs')
       else {
@@ -99,16 +98,14 @@ function table(terminal: Terminal, runs: readonly RunRow[]): void {
   )
 }
 
-type Act = (terminal: Terminal, engine: EngineApi, run: RunRow) => Promise<void>
+type Act = (terminal: Terminal, perform: Perform, id: string) => Promise<void>
 
 function one(runs: Command, name: string, description: string, work: Act): void {
   const command = runs.command(name).argument('<id>', 'as runs ls shows it').description(description)
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const run = isId(id) ? await engine.queries.run(id.toLowerCase()) : null
-        if (run === null) throw noSuchRun(id)
-        await work(terminal, engine, run)
+      withOperations(options, async (perform) => {
+        await hinting('`petrel runs ls` lists those of the inbox', work(terminal, perform, id))
         return EXIT.ok
       }),
     ),
@@ -141,8 +138,8 @@ function show(terminal: Terminal, run: RunRow): void {
   for (const [name, value] of lines) if (value !== null) terminal.print(`${name.padEnd(9)} ${brief(value, 600)}`)
 }
 
-async function events(terminal: Terminal, engine: EngineApi, { id }: RunRow): Promise<void> {
-  const history = await engine.queries.runHistory(id)
+async function events(terminal: Terminal, perform: Perform, id: string): Promise<void> {
+  const history = await perform(wholeRunHistory, { id })
   if (terminal.json) return terminal.data({ events: history.map(runEventWire) })
   terminal.table(
     [{ title: 'AT' }, { title: 'EVENT' }, { title: 'BY' }, { title: 'DATA' }],
@@ -150,7 +147,7 @@ async function events(terminal: Terminal, engine: EngineApi, { id }: RunRow): Pr
   )
 }
 
-async function told(terminal: Terminal, run: RunRow, word: string = run.status): Promise<void> {
+function changed(terminal: Terminal, run: RunRow, word: string = run.status): void {
   if (terminal.json) terminal.data({ run: inboxRunWire(run) })
   else terminal.print(`run ${run.id} (${run.type}) is ${paintState(terminal, word)}`)
 }

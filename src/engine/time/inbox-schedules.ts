@@ -13,38 +13,12 @@ import { MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import { StoreConflictError, StoreDataError } from '../../kernel/store-errors.ts'
 import { VERSIONED } from '../../model/inbox.ts'
-import type { InboxScheduleRow } from '../../model/schedules.ts'
-import type { Json } from '../../net/net.ts'
+import type { InboxScheduleParams, InboxScheduleRow, InboxScheduling } from '../../model/schedules.ts'
 import type { Store } from '../../store/store.ts'
 import { addRun } from '../fold/run/changed-runs.ts'
 import { newRun } from '../fold/run/runs.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
-
-export interface InboxScheduleParams {
-  /** The type of its runs: dotted, ending in a version. */
-  readonly type: string
-  /** Default {}. */
-  readonly payload?: Json
-  /** Cron, five fields. */
-  readonly schedule: string
-  /** IANA name; default UTC. */
-  readonly timezone?: string
-  readonly priority?: number
-  readonly maxAttempts?: number
-}
-
-export interface InboxScheduling {
-  add(params: InboxScheduleParams): Promise<InboxScheduleRow>
-  /** Oldest first. */
-  list(): Promise<readonly InboxScheduleRow[]>
-  get(id: string): Promise<InboxScheduleRow | null>
-  pause(id: string): Promise<InboxScheduleRow>
-  /** Continues with the next time from now; times that passed while it was paused are skipped. */
-  resume(id: string): Promise<InboxScheduleRow>
-  /** false: there is no such schedule. */
-  remove(id: string): Promise<boolean>
-}
 
 export interface InboxScheduleDeps {
   readonly store: Store

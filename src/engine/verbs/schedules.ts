@@ -1,9 +1,8 @@
 /** What can be done with schedules. */
 
 import type { ScheduleRow } from '../../model/rows.ts'
-import type { ScheduleParams } from '../../model/schedules.ts'
+import type { InboxScheduling, ScheduleParams } from '../../model/schedules.ts'
 import type { Parts } from '../parts.ts'
-import type { InboxScheduling } from '../time/inbox-schedules.ts'
 
 export interface ScheduleVerbs {
   readonly inboxSchedules: InboxScheduling

@@ -1,6 +1,7 @@
 /** What can be read of runs. */
 import { scopedName } from '../../kernel/scoped-names.ts'
 import type { InboxPage, InboxQuery } from '../../model/inbox.ts'
+import type { RunQuery } from '../../model/queries/queries.ts'
 import type { RunRow, StoredEvent } from '../../model/rows.ts'
 import { operation } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
@@ -10,7 +11,7 @@ import { findRun } from './find.ts'
 export type InboxAsked = Omit<InboxQuery, 'tenant'>
 
 /** Runs of the inbox, newest first. */
-export const listRuns = operation(
+export const listInboxRuns = operation(
   { scope: 'read' },
   ({ engine, caller: { tenant } }, asked: InboxAsked): Promise<InboxPage> => {
     const { idempotencyKey: key } = asked
@@ -19,12 +20,26 @@ export const listRuns = operation(
   },
 )
 
+/** Runs of any origin, newest first unless they are sorted. */
+export const searchRuns = operation(
+  { scope: 'read' },
+  ({ engine, caller: { tenant } }, asked: Omit<RunQuery, 'tenant'>): Promise<readonly RunRow[]> =>
+    engine.queries.listRuns({ ...asked, tenant }),
+)
+
 export const showRun = operation(
   { scope: 'read' },
   (use, { id }: { readonly id: string }): Promise<RunRow> => findRun(use, id),
 )
 
-/** Oldest first; `after`: how many to pass over. */
+/** Oldest first. */
+export const wholeRunHistory = operation(
+  { scope: 'read' },
+  async (use, { id }: { readonly id: string }): Promise<readonly StoredEvent[]> =>
+    use.engine.queries.runHistory((await findRun(use, id)).id),
+)
+
+/** A page, oldest first; `after`: how many to pass over. */
 export const runHistory = operation(
   { scope: 'read' },
   async (

@@ -1,9 +1,9 @@
 /** /v1/registry: which runtime executes a type, and whether it is enabled. */
 
-import { notFound, RequestError } from '../../http/request-error.ts'
+import { RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { ListingParams } from '../../model/registry.ts'
-import { actorOf } from '../../operations/caller.ts'
+import { listRegistry, putRegistryEntry, removeRegistryEntry, showRegistryEntry } from '../../operations/registry.ts'
 import { RegistryList, RegistryReply, registryWire } from '../../wire/registry.ts'
 import { name, runtime } from '../../wire/requests/fields.ts'
 import { asked, flag, named, nullable, optional, storable, text, type Value } from '../../wire/schema.ts'
@@ -40,19 +40,22 @@ export const REGISTRY_ROUTES = [
     {
       tag: 'Registry',
       summary: 'List which runtime executes which type',
+      does: listRegistry,
       answers: { '200': { description: 'By name. What is not listed is open to all.', schema: RegistryList } },
     },
-    async (_, { engine }) => ({ entries: (await engine.registry.list()).map(registryWire) }),
+    async ({ perform }) => ({ entries: (await perform(listRegistry, null)).map(registryWire) }),
   ),
 
   route(
     'GET /v1/registry/:name',
-    { tag: 'Registry', summary: 'Look at an entry', answers: { '200': ENTRY }, errors: ['not_found'] },
-    async ({ params }, { engine }) => {
-      const row = await engine.registry.get(params.name)
-      if (row === null) throw unlisted(params.name)
-      return { entry: registryWire(row) }
+    {
+      tag: 'Registry',
+      summary: 'Look at an entry',
+      does: showRegistryEntry,
+      answers: { '200': ENTRY },
+      errors: ['not_found'],
     },
+    async ({ params, perform }) => ({ entry: registryWire(await perform(showRegistryEntry, params)) }),
   ),
 
   route(
@@ -60,30 +63,32 @@ export const REGISTRY_ROUTES = [
     {
       tag: 'Registry',
       summary: 'Say which runtime executes a type, and whether it is enabled',
+      does: putRegistryEntry,
       body: { schema: RegistryRequest, example: { runtime: 'python', is_enabled: true } },
       answers: { '200': ENTRY },
     },
-    async ({ params, body, caller }, { engine }) => {
-      const asked = { workflowName: params.name, ...listing(body), actor: actorOf(caller) }
-      const row = await engine.registry
-        .put(asked)
-        .catch((error: unknown) => Promise.reject(listingProblem(error, params.name)))
+    async ({ params: { name: workflowName }, body, perform }) => {
+      const row = await perform(putRegistryEntry, { workflowName, ...listing(body) }).catch((error: unknown) =>
+        Promise.reject(listingProblem(error, workflowName)),
+      )
       return { entry: registryWire(row) }
     },
   ),
 
   route(
     'DELETE /v1/registry/:name',
-    { tag: 'Registry', summary: 'Open a type to all', answers: { '200': ENTRY }, errors: ['not_found'] },
-    async ({ params, caller }, { engine: { registry } }) => {
-      const row = await registry.get(params.name)
-      if (row === null || !(await registry.remove(params.name, actorOf(caller)))) throw unlisted(params.name)
-      return { entry: registryWire(row) }
+    {
+      tag: 'Registry',
+      summary: 'Open a type to all',
+      does: removeRegistryEntry,
+      answers: { '200': ENTRY },
+      errors: ['not_found'],
     },
+    async ({ params, perform }) => ({ entry: registryWire(await perform(removeRegistryEntry, params)) }),
   ),
 ]
 
-/** What is left out stays as it is, so that nobody enables a type by saying who executes it. */
+/** What is left out stays as it is. */
 function listing(body: Value<typeof RegistryRequest>): Omit<ListingParams, 'workflowName'> {
   const { runtime: language, is_enabled: isEnabled, intent_type: intentType, description } = body
   return {
@@ -113,8 +118,4 @@ function listingProblem(error: unknown, name: string): unknown {
   if (path === undefined || problem === undefined) return error
   const field = FIELDS[path] ?? path
   return new PetrelError(error.code, `${field}: ${problem}`, { field })
-}
-
-function unlisted(name: string): RequestError {
-  return notFound('registry entry', name, 'A type that is not listed is open to all workers.')
 }

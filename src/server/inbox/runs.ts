@@ -4,7 +4,7 @@ import { wholeOf } from '../../http/describe/params.ts'
 import { pressureHeaders } from '../../http/queue-pressure.ts'
 import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
-import { listRuns, runHistory, showRun } from '../../operations/runs/look.ts'
+import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
 import { SubmitRequest, submitAsked } from '../../wire/requests/submit.ts'
@@ -57,7 +57,7 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'List runs of the inbox',
-      does: listRuns,
+      does: listInboxRuns,
       description:
         'Those submitted here, by a client of the table or by plain SQL. Jobs and steps are listed elsewhere.',
       query: INBOX_PARAMS,
@@ -65,7 +65,7 @@ export const RUN_ROUTES = [
       errors: ['invalid_request'],
     },
     async ({ query, perform }, { faults }) => {
-      const page = await perform(listRuns, inboxAsked(query))
+      const page = await perform(listInboxRuns, inboxAsked(query))
       return { runs: wireEach(faults, page.runs, inboxRunWire), next_before: page.next }
     },
   ),

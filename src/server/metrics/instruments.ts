@@ -3,7 +3,7 @@
  * do. Reading the queues costs the store one grouped count; it is asked at most every ten seconds.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { EngineApi } from '../../engine/api.ts'
+import type { MeasuredEngine } from './measured.ts'
 import type { RunMeter } from './run-meter.ts'
 import { measureRuns } from './run-metrics.ts'
 import type { Tally } from './tally.ts'
@@ -27,7 +27,7 @@ const COUNTED: { readonly [name: string]: string } = {
 const STATES = ['available', 'scheduled', 'retryable', 'held', 'leased'] as const
 
 export interface Measured {
-  readonly engine: EngineApi
+  readonly engine: MeasuredEngine
   readonly version: string
   readonly streams: Tally
   readonly inFlight: Tally
@@ -76,7 +76,7 @@ export class Instruments {
     })
   }
 
-  #measureEngine(engine: EngineApi): void {
+  #measureEngine(engine: MeasuredEngine): void {
     for (const [name, help] of Object.entries(COUNTED)) {
       const counter = new Counter({
         name: `petrel_${name}_total`,
@@ -90,7 +90,7 @@ export class Instruments {
     }
   }
 
-  #measureFaults(engine: EngineApi): void {
+  #measureFaults(engine: MeasuredEngine): void {
     const labels = { labelNames: ['code'], registers: [this.registry] }
     const total = new Counter({
       name: 'petrel_contained_faults_total',
@@ -112,7 +112,7 @@ export class Instruments {
     })
   }
 
-  #measureQueues(engine: EngineApi, failed: () => void): void {
+  #measureQueues(engine: MeasuredEngine, failed: () => void): void {
     let readAt = Number.NEGATIVE_INFINITY
     const waiting = new Gauge({
       name: 'petrel_queue_runs',

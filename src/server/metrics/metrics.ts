@@ -3,10 +3,10 @@
  * the server listens, so that starting does not wait for it.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
 import { text } from '../../wire/schema.ts'
 import { serverRoute as route } from '../context.ts'
 import type { Instruments } from './instruments.ts'
+import type { MeasuredEngine } from './measured.ts'
 import { RunMeter } from './run-meter.ts'
 import { Tally } from './tally.ts'
 
@@ -36,7 +36,7 @@ export const METRICS_ROUTES = [
   ),
 ]
 
-export function measure(app: FastifyInstance, engine: EngineApi, version: string): Metrics {
+export function measure(app: FastifyInstance, engine: MeasuredEngine, version: string): Metrics {
   const streams = new Tally()
   const inFlight = new Tally()
   const meter = new RunMeter()

@@ -4,11 +4,11 @@
  * first 500, a pair counts for its type under the worker "(other)"; beyond 200 such types, for "(other)" alone.
  */
 
-import type { RunEnd, RunObserver } from '../../engine/transaction/observers.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import { StoreError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 import type { RunRow } from '../../model/rows.ts'
+import type { RunEnd, RunObserver } from '../../model/run-observer.ts'
 
 export const OTHER = '(other)'
 /** Whoever ended it held it under no name we know: a cancel of what waited, or a client that writes plain SQL. */

@@ -4,7 +4,7 @@
  * most every ten seconds.
  */
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client'
-import type { Queries } from '../../model/queries/queries.ts'
+import type { MeasuredEngine } from './measured.ts'
 import { OTHER, type PairCount, type RunMeter, SECONDS } from './run-meter.ts'
 
 const STALE_MS = 10_000
@@ -13,7 +13,7 @@ const MOST_TYPES = 500
 export interface RunMetricsHow {
   readonly registry: Registry
   readonly meter: RunMeter
-  readonly queries: Queries
+  readonly queries: MeasuredEngine['queries']
   /** true: also the workers of other processes, as the store knows them. */
   readonly allWorkers: boolean
   /** The store could not be read; what was read last is shown on. */

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { EngineApi } from '../../engine/api.ts'
+import type { MeasuredEngine } from './measured.ts'
 import { RunMeter } from './run-meter.ts'
 import { measureRuns } from './run-metrics.ts'
 
@@ -12,7 +12,7 @@ export interface WorkerMetrics {
 }
 
 export interface WorkerMetricsOptions {
-  readonly engine: EngineApi
+  readonly engine: MeasuredEngine
   readonly version: string
   readonly host: string
   readonly port: number

@@ -1,7 +1,7 @@
 /** Access to the inbox: scopes of keys, and keys of one tenant. */
 import { beforeAll, expect, it } from 'vitest'
-import { makeKey } from '../../../src/http/api-key.ts'
 import type { Scope } from '../../../src/operations/caller.ts'
+import { makeKey } from '../../../src/operations/keys/api-key.ts'
 import { onBothStores, type Serving } from '../serving.ts'
 
 type As = Record<string, string>

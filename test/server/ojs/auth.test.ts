@@ -1,8 +1,8 @@
 /** Access: keys, scopes, tenants, and no open access by accident. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { makeKey } from '../../../src/http/api-key.ts'
 import type { KeyRow } from '../../../src/model/rows.ts'
 import type { Scope } from '../../../src/operations/caller.ts'
+import { makeKey } from '../../../src/operations/keys/api-key.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { onBothStores, type Serving, serveOn, until } from '../serving.ts'
 

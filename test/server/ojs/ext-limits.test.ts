@@ -1,6 +1,6 @@
 /** Backpressure, rate limits, schemas and versions: which requests are refused, and which are accepted. */
 import { beforeAll, expect, it } from 'vitest'
-import { makeKey } from '../../../src/http/api-key.ts'
+import { makeKey } from '../../../src/operations/keys/api-key.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { onBothStores, type Serving } from '../serving.ts'
 

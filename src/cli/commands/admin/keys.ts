@@ -1,19 +1,21 @@
 /** keys add | ls | revoke: who may use the server. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { EngineApi } from '../../../engine/api.ts'
-import { makeKey } from '../../../http/api-key.ts'
 import type { KeyRow } from '../../../model/rows.ts'
-import { SCOPES } from '../../../operations/caller.ts'
-import { withEngine } from '../../process/connect.ts'
+import { SCOPES, type Scope } from '../../../operations/caller.ts'
+import { storeTime } from '../../../operations/clock.ts'
+import { addKey, listKeys, revokeKey } from '../../../operations/keys/keys.ts'
+import type { Perform } from '../../../operations/operation.ts'
+import { hinting } from '../../inbox.ts'
+import { withOperations } from '../../process/connect.ts'
 import { act, jsonOption, oneLine, type Shared, storeOptions } from '../../terminal/act.ts'
-import { CliError, EXIT } from '../../terminal/failure.ts'
+import { EXIT } from '../../terminal/failure.ts'
 import { spanMs } from '../../terminal/span.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { ago, clock } from '../../terminal/words.ts'
 
 interface AddOptions extends Shared {
   readonly subject: string
-  readonly scope: readonly string[]
+  readonly scope: readonly Scope[]
   readonly role?: readonly string[]
   readonly tenant?: string
   readonly expires?: number
@@ -24,12 +26,12 @@ export function defineKeys(program: Command): void {
   defineAdd(keys)
   const ls = keys.command('ls').description('list keys, never their secrets')
   jsonOption(storeOptions(ls)).action(
-    act<Shared>((terminal, options) => withEngine(options, (engine) => list(terminal, engine))),
+    act<Shared>((terminal, options) => withOperations(options, (perform) => list(terminal, perform))),
   )
   const revoke = keys.command('revoke').argument('<id>', 'as keys ls shows it').description('revoke a key')
   jsonOption(storeOptions(revoke)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, (engine) => revokeKey(terminal, engine, id)),
+      withOperations(options, (perform) => revoked(terminal, perform, id)),
     ),
   )
 }
@@ -49,26 +51,14 @@ function defineAdd(keys: Command): void {
     .option('--expires <span>', 'valid for this long, such as 12h or 90d', spanMs)
   jsonOption(storeOptions(add)).action(
     act<AddOptions>((terminal, options) =>
-      withEngine(options, (engine) => addKey(terminal, engine, options), { create: true }),
+      withOperations(options, (perform) => added(terminal, perform, options), { create: true }),
     ),
   )
 }
 
-async function addKey(terminal: Terminal, engine: EngineApi, options: AddOptions): Promise<number> {
-  const { id, hash, text } = makeKey()
-  const createdAt = await engine.queries.now()
-  const row: KeyRow = {
-    id,
-    hash,
-    subject: options.subject,
-    scopes: options.scope,
-    roles: options.role ?? [],
-    tenant: options.tenant ?? null,
-    createdAt,
-    expiresAt: options.expires === undefined ? null : createdAt + options.expires,
-    revokedAt: null,
-  }
-  await engine.records.keys.add(row)
+async function added(terminal: Terminal, perform: Perform, options: AddOptions): Promise<number> {
+  const { subject, scope, role = [], tenant = null, expires = null } = options
+  const { row, text } = await perform(addKey, { subject, scopes: scope, roles: role, tenant, validMs: expires })
   if (terminal.json) terminal.data({ key: text, ...keyWire(row) })
   else {
     terminal.print(text)
@@ -77,12 +67,12 @@ async function addKey(terminal: Terminal, engine: EngineApi, options: AddOptions
   return EXIT.ok
 }
 
-async function list(terminal: Terminal, engine: EngineApi): Promise<number> {
-  const rows = await engine.records.keys.list()
+async function list(terminal: Terminal, perform: Perform): Promise<number> {
+  const rows = await perform(listKeys, null)
   if (terminal.json) terminal.data({ keys: rows.map(keyWire) })
   else if (rows.length === 0) terminal.print('no keys')
   else {
-    const now = await engine.queries.now()
+    const now = await perform(storeTime, null)
     terminal.table(
       [
         { title: 'KEY' },
@@ -105,15 +95,8 @@ async function list(terminal: Terminal, engine: EngineApi): Promise<number> {
   return EXIT.ok
 }
 
-async function revokeKey(terminal: Terminal, engine: EngineApi, given: string): Promise<number> {
-  const id = /^petrel_([0-9a-f]{16})_/.exec(given)?.[1] ?? given
-  const row = await engine.records.keys.revoke(id)
-  if (row === null) {
-    const known = await engine.records.keys.find(id)
-    throw known === null
-      ? new CliError('not_found', `there is no key ${id}`, '`petrel keys ls` lists them', { id })
-      : new CliError('conflict', `key ${id} was revoked before`, '`petrel keys ls` lists them', { id })
-  }
+async function revoked(terminal: Terminal, perform: Perform, key: string): Promise<number> {
+  const row = await hinting('`petrel keys ls` lists them', perform(revokeKey, { key }), ['not_found', 'conflict'])
   if (terminal.json) terminal.data(keyWire(row))
   else terminal.print(`key ${row.id} of ${row.subject} is revoked; servers forget it within two seconds`)
   return EXIT.ok
@@ -140,9 +123,9 @@ function keyWire(row: KeyRow): { readonly [key: string]: unknown } {
   }
 }
 
-function scopes(text: string, before: readonly string[] = []): readonly string[] {
+function scopes(text: string, before: readonly Scope[] = []): readonly Scope[] {
   const given = text.split(',').filter(Boolean)
   const wrong = given.find((scope) => !(SCOPES as readonly string[]).includes(scope))
-  if (wrong === undefined) return [...new Set([...before, ...given])]
+  if (wrong === undefined) return [...new Set([...before, ...(given as Scope[])])]
   throw new InvalidArgumentError(`there is no scope '${wrong}'; one of ${SCOPES.join(', ')}.`)
 }

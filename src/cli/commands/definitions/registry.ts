@@ -1,11 +1,18 @@
 /** registry ls | set | enable | disable | rm: which runtime executes a type, and whether any may. */
 
 import type { Command } from 'commander'
+import { PetrelError } from '../../../kernel/errors.ts'
 import type { RuntimeRow, TypeRegistry } from '../../../model/registry.ts'
+import type { Perform } from '../../../operations/operation.ts'
+import {
+  changeRegistryEntry,
+  listRegistry,
+  putRegistryEntry,
+  removeRegistryEntry,
+} from '../../../operations/registry.ts'
 import { registryWire } from '../../../wire/registry.ts'
 import { correct } from '../../inbox.ts'
-import { actor } from '../../lookup.ts'
-import { withEngine } from '../../process/connect.ts'
+import { withOperations } from '../../process/connect.ts'
 import type { Shared } from '../../terminal/act.ts'
 import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
@@ -21,7 +28,7 @@ export function defineRegistry(program: Command): void {
   const ls = registry.command('ls').description('list the types that are not open to all')
   jsonOption(storeOptions(ls)).action(
     act<Shared>(async (terminal, options) => {
-      list(terminal, await withEngine(options, (engine) => engine.registry.list()))
+      list(terminal, await withOperations(options, (perform) => perform(listRegistry, null)))
       return EXIT.ok
     }),
   )
@@ -36,7 +43,7 @@ export function defineRegistry(program: Command): void {
       const { description } = options
       const about = description === undefined ? {} : { description }
       return correct('registry set', () =>
-        change(terminal, options, (r) => r.put({ workflowName, runtime, ...about, actor: actor() })),
+        change(terminal, options, (perform) => perform(putRegistryEntry, { workflowName, runtime, ...about })),
       )
     }),
   )
@@ -47,43 +54,38 @@ export function defineRegistry(program: Command): void {
     const command = registry.command(name).argument('<type>', 'a listed type').description(description)
     jsonOption(storeOptions(command)).action(
       act<Shared, readonly [string]>((terminal, options, workflowName) =>
-        change(terminal, options, async (r) => {
-          if ((await r.get(workflowName)) === null) throw unlisted(workflowName)
-          return r.put({ workflowName, isEnabled, actor: actor() })
-        }),
+        change(terminal, options, (perform) =>
+          listed(workflowName, perform(changeRegistryEntry, { workflowName, isEnabled })),
+        ),
       ),
     )
   }
   const rm = registry.command('rm').argument('<type>', 'a listed type').description('open the type to all workers')
   jsonOption(storeOptions(rm)).action(
-    act<Shared, readonly [string]>((terminal, options, type) =>
-      withEngine(options, async (engine) => {
-        const row = await engine.registry.get(type)
-        if (row === null || !(await engine.registry.remove(type, actor()))) throw unlisted(type)
-        if (terminal.json) terminal.data({ entry: registryWire(row) })
-        else terminal.print(`${type} is open to all workers`)
-        return EXIT.ok
-      }),
-    ),
+    act<Shared, readonly [string]>(async (terminal, options, type) => {
+      const removed = withOperations(options, (perform) => perform(removeRegistryEntry, { name: type }))
+      const row = await listed(type, removed)
+      if (terminal.json) terminal.data({ entry: registryWire(row) })
+      else terminal.print(`${type} is open to all workers`)
+      return EXIT.ok
+    }),
   )
 }
 
-function change(
+async function change(
   terminal: Terminal,
   options: Shared,
-  work: (registry: TypeRegistry) => Promise<RuntimeRow>,
+  work: (perform: Perform) => Promise<RuntimeRow>,
 ): Promise<number> {
-  return withEngine(options, async (engine) => {
-    const row = await work(engine.registry)
-    if (terminal.json) terminal.data({ entry: registryWire(row) })
-    else
-      terminal.print(
-        row.isEnabled
-          ? `${row.workflowName} is executed by ${row.runtime}`
-          : `${row.workflowName} is ${terminal.paint('yellow', 'disabled')} (${row.runtime})`,
-      )
-    return EXIT.ok
-  })
+  const row = await withOperations(options, work)
+  if (terminal.json) terminal.data({ entry: registryWire(row) })
+  else
+    terminal.print(
+      row.isEnabled
+        ? `${row.workflowName} is executed by ${row.runtime}`
+        : `${row.workflowName} is ${terminal.paint('yellow', 'disabled')} (${row.runtime})`,
+    )
+  return EXIT.ok
 }
 
 function list(terminal: Terminal, rows: Awaited<ReturnType<TypeRegistry['list']>>): void {
@@ -107,6 +109,11 @@ function list(terminal: Terminal, rows: Awaited<ReturnType<TypeRegistry['list']>
   )
 }
 
-function unlisted(type: string): CliError {
-  return new CliError('not_found', `${type} is not in the registry`, '`petrel registry ls` lists what is', { type })
+async function listed<T>(type: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof PetrelError) || error.code !== 'not_found') throw error
+    throw new CliError('not_found', `${type} is not in the registry`, '`petrel registry ls` lists what is', { type })
+  }
 }

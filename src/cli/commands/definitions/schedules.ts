@@ -1,14 +1,22 @@
 /** schedules ls | add | pause | resume | rm: runs that are submitted on a schedule. */
 
 import type { Command } from 'commander'
-import type { EngineApi } from '../../../engine/api.ts'
 import type { InboxScheduleRow } from '../../../model/schedules.ts'
+import type { Operation } from '../../../operations/operation.ts'
+import {
+  addInboxSchedule,
+  listInboxSchedules,
+  pauseInboxSchedule,
+  removeInboxSchedule,
+  resumeInboxSchedule,
+} from '../../../operations/schedules/inbox-schedules.ts'
+import { readSchedule } from '../../../wire/requests/schedule.ts'
 import { scheduleWire } from '../../../wire/schedule.ts'
-import { correct, number } from '../../inbox.ts'
-import { withEngine } from '../../process/connect.ts'
+import { correct, hinting, number } from '../../inbox.ts'
+import { withOperations } from '../../process/connect.ts'
 import type { Shared } from '../../terminal/act.ts'
 import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
-import { CliError, EXIT } from '../../terminal/failure.ts'
+import { EXIT } from '../../terminal/failure.ts'
 import { jsonArgument } from '../../terminal/json-argument.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { ago, brief, clock } from '../../terminal/words.ts'
@@ -24,17 +32,14 @@ export function defineSchedules(program: Command): void {
   const ls = schedules.command('ls').description('list schedules')
   jsonOption(storeOptions(ls)).action(
     act<Shared>(async (terminal, options) => {
-      list(terminal, await withEngine(options, (engine) => engine.inboxSchedules.list()))
+      list(terminal, await withOperations(options, (perform) => perform(listInboxSchedules, null)))
       return EXIT.ok
     }),
   )
   defineAdd(schedules)
-  one(schedules, 'pause', 'submit nothing until it is resumed', (engine, { id }) => engine.inboxSchedules.pause(id))
-  one(schedules, 'resume', 'go on with the next time', (engine, { id }) => engine.inboxSchedules.resume(id))
-  one(schedules, 'rm', 'remove a schedule; its runs stay', async (engine, row) => {
-    if (!(await engine.inboxSchedules.remove(row.id))) throw noSuchSchedule(row.id)
-    return row
-  })
+  one(schedules, 'pause', 'submit nothing until it is resumed', pauseInboxSchedule)
+  one(schedules, 'resume', 'go on with the next time', resumeInboxSchedule)
+  one(schedules, 'rm', 'remove a schedule; its runs stay', removeInboxSchedule)
 }
 
 function defineAdd(schedules: Command): void {
@@ -49,7 +54,6 @@ function defineAdd(schedules: Command): void {
     .option('--max-attempts <n>', 'of its runs: executions in all (default: 3)', number('max attempts'))
   jsonOption(storeOptions(add)).action(
     act<AddOptions, readonly [string, string, string]>(async (terminal, options, type, schedule, payload) => {
-      const { addSchedule, readSchedule } = await import('../../../server/inbox/schedules.ts')
       const { timezone, priority, maxAttempts } = options
       const row = await correct('schedules add', () => {
         const params = readSchedule({
@@ -60,7 +64,7 @@ function defineAdd(schedules: Command): void {
           ...(priority === undefined ? {} : { priority }),
           ...(maxAttempts === undefined ? {} : { max_attempts: maxAttempts }),
         })
-        return withEngine(options, (engine) => addSchedule(engine, params))
+        return withOperations(options, (perform) => perform(addInboxSchedule, params))
       })
       if (terminal.json) terminal.data({ schedule: scheduleWire(row) })
       else terminal.print(`schedule ${row.id} (${row.type}) fires next at ${clock(row.nextRunAt)}`)
@@ -73,24 +77,23 @@ function one(
   schedules: Command,
   name: 'pause' | 'resume' | 'rm',
   description: string,
-  work: (engine: EngineApi, row: InboxScheduleRow) => Promise<InboxScheduleRow>,
+  change: Operation<{ readonly id: string }, InboxScheduleRow>,
 ): void {
   const words = { pause: 'is paused', resume: 'fires next at', rm: 'is removed' }
   const command = schedules.command(name).argument('<id>', 'as schedules ls shows it').description(description)
   jsonOption(storeOptions(command)).action(
-    act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const found = await engine.inboxSchedules.get(id)
-        if (found === null) throw noSuchSchedule(id)
-        const row = await work(engine, found)
-        if (terminal.json) terminal.data({ schedule: scheduleWire(row) })
-        else {
-          const when = name === 'resume' ? ` ${clock(row.nextRunAt)}` : ''
-          terminal.print(`schedule ${row.id} (${row.type}) ${words[name]}${when}`)
-        }
-        return EXIT.ok
-      }),
-    ),
+    act<Shared, readonly [string]>(async (terminal, options, id) => {
+      const row = await hinting(
+        '`petrel schedules ls` lists them',
+        withOperations(options, (perform) => perform(change, { id })),
+      )
+      if (terminal.json) terminal.data({ schedule: scheduleWire(row) })
+      else {
+        const when = name === 'resume' ? ` ${clock(row.nextRunAt)}` : ''
+        terminal.print(`schedule ${row.id} (${row.type}) ${words[name]}${when}`)
+      }
+      return EXIT.ok
+    }),
   )
 }
 
@@ -120,8 +123,4 @@ function list(terminal: Terminal, rows: readonly InboxScheduleRow[]): void {
 
 function reasonOf({ disabledReason }: InboxScheduleRow): string {
   return disabledReason === null ? '' : `: ${brief(disabledReason)}`
-}
-
-function noSuchSchedule(id: string): CliError {
-  return new CliError('not_found', `there is no schedule ${id}`, '`petrel schedules ls` lists them', { id })
 }

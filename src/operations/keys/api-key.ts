@@ -4,8 +4,8 @@
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { sha256 } from '../kernel/hash.ts'
-import type { KeyRow } from '../model/rows.ts'
+import { sha256 } from '../../kernel/hash.ts'
+import type { KeyRow } from '../../model/rows.ts'
 
 const KEY = /^petrel_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
 
