@@ -100,7 +100,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     openStreams: metrics.streams,
     voices: new Voices(),
     deliveries: deliverWebhooks(app, { engine, version, logger, allowPrivate: allowPrivateWebhooks }),
-    options: { allowReset: options.allowReset === true, maxBodyBytes, allowPrivateWebhooks },
+    options: {
+      backend: engine.storage.kind,
+      allowReset: options.allowReset === true,
+      maxBodyBytes,
+      allowPrivateWebhooks,
+    },
   })
   await coreRoutes(app, { ...shared, faults: engine.faults }, logger)
   await app.listen({ port, host })

@@ -1,7 +1,7 @@
 /** Workflows, events, and the server itself. */
 import type { Operation, Paths } from './operation.ts'
 import { EVENT_FILTERS, LAST_EVENT_ID } from './parameters.ts'
-import { flag, object, ref, text, whole } from './schema.ts'
+import { ref, text, whole } from './schema.ts'
 
 const STREAM = { description: 'Events as they happen.', schema: text(), type: 'text/event-stream' }
 
@@ -53,15 +53,4 @@ const EVENTS: Paths = {
   },
 }
 
-const SERVER: Paths = {
-  '/ojs/v1/admin/reset': {
-    post: {
-      tag: 'Server',
-      summary: 'Forget everything',
-      description: 'For tests: refused unless the server was started with --allow-reset.',
-      answers: { '200': { description: 'The store is empty; API keys stay.', schema: object({ reset: flag() }) } },
-    },
-  },
-}
-
-export const SERVER_PATHS: Paths = { ...EVENTS, ...SERVER }
+export const SERVER_PATHS: Paths = EVENTS

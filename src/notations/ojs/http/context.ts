@@ -51,6 +51,7 @@ export interface OpenStreams {
 }
 
 export interface OjsOptions {
+  readonly backend: 'sqlite' | 'postgres'
   /** POST /ojs/v1/admin/reset wipes the store: for tests only. */
   readonly allowReset: boolean
   /** Longest request body in bytes. */

@@ -99,7 +99,7 @@ export const MANIFEST_ROUTES = [
   ),
 ]
 
-function manifestOf({ engine, version, options }: OjsContext): Value<typeof Manifest> {
+function manifestOf({ version, options }: OjsContext): Value<typeof Manifest> {
   return {
     specversion: '1.0',
     ojs_version: '1.0',
@@ -107,7 +107,7 @@ function manifestOf({ engine, version, options }: OjsContext): Value<typeof Mani
     conformance_level: 4,
     conformance_tier: 'runtime',
     protocols: ['http', 'sse', 'websocket'],
-    backend: engine.storage.kind,
+    backend: options.backend,
     unique_job_strength: 'strong',
     capabilities: CAPABILITIES,
     limits: { max_body_bytes: options.maxBodyBytes, max_workflow_depth: MAX_NESTING },

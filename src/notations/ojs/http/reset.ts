@@ -1,17 +1,27 @@
-/** POST /ojs/v1/admin/reset: forgets everything but API keys. Only for tests, only with --allow-reset. */
-import type { FastifyInstance } from 'fastify'
+/** POST /ojs/v1/admin/reset: deletes everything but API keys. Only for tests, only with --allow-reset. */
 import { RequestError } from '../../../http/request-error.ts'
-import type { OjsContext } from './context.ts'
+import { resetStore } from '../../../operations/server/reset.ts'
+import { flag, object } from '../../../wire/schema.ts'
+import { route } from './context.ts'
 
-export function resetRoutes(app: FastifyInstance, { engine, options, logger }: OjsContext): void {
-  app.post('/ojs/v1/admin/reset', async () => {
-    if (!options.allowReset) {
-      throw new RequestError('permission_denied', 'this server does not let itself be reset', {
-        hint: 'For tests, and only on a store that holds nothing of value: petrel server --allow-reset',
-      })
-    }
-    await engine.reset()
-    logger?.info({ store: engine.storage.kind }, 'the store was reset')
-    return { reset: true }
-  })
-}
+export const RESET_ROUTES = [
+  route(
+    'POST /ojs/v1/admin/reset',
+    {
+      tag: 'Server',
+      summary: 'Delete everything',
+      does: resetStore,
+      description: 'For tests: refused unless the server was started with --allow-reset.',
+      answers: { '200': { description: 'The store is empty; API keys stay.', schema: object({ reset: flag() }) } },
+    },
+    async ({ perform }, { options }) => {
+      if (!options.allowReset) {
+        throw new RequestError('permission_denied', 'this server does not let itself be reset', {
+          hint: 'For tests, and only on a store that holds nothing of value: petrel server --allow-reset',
+        })
+      }
+      await perform(resetStore, null)
+      return { reset: true }
+    },
+  ),
+]

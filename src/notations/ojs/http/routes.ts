@@ -19,7 +19,7 @@ import { SUBSCRIPTION_ROUTES } from './hooks/subscriptions.ts'
 import { JOB_ROUTES } from './jobs.ts'
 import { MANIFEST_ROUTES } from './manifest.ts'
 import { REPORT_ROUTES } from './reports.ts'
-import { resetRoutes } from './reset.ts'
+import { RESET_ROUTES } from './reset.ts'
 import { SCHEMA_ROUTES } from './schemas.ts'
 import { WORKER_ROUTES } from './workers.ts'
 import { WORKFLOW_ROUTES } from './workflows.ts'
@@ -43,11 +43,12 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...ADMIN_SYSTEM_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...DELIVERY_ROUTES,
+  ...RESET_ROUTES,
 ]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
-const GROUPS: readonly RouteGroup[] = [deadLetterRoutes, eventRoutes, extensionRoutes, resetRoutes]
+const GROUPS: readonly RouteGroup[] = [deadLetterRoutes, eventRoutes, extensionRoutes]
 
 export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
   for (const group of GROUPS) group(app, context)

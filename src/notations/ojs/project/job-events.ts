@@ -14,63 +14,43 @@ import { errorObject } from './failures.ts'
 import { timeText } from './time.ts'
 import { placeEvent } from './workflow-events.ts'
 
+/** What is known of a line before its type is looked at. */
+interface Line {
+  readonly event: StoredEvent
+  readonly data: StoredData
+  readonly run: RunBrief
+  readonly workflow: Workflow | null
+  readonly attempt: number
+  readonly startedAt: number | null
+  readonly error: ReturnType<typeof errorObject> | undefined
+  readonly job: (type: string, more?: EventData) => Telling
+}
+
 export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): readonly Telling[] {
   const { type } = event
   if (!isRunEvent(type)) return []
-  const about: EventData = { job_id: run.id, job_type: run.type, queue: run.queue, ...belonging(subjects, run) }
-  const job = (type: string, more: EventData = {}): Telling => ({ type, data: { ...about, ...more } })
-  const workflow = subjects.workflow(run.instanceId)
-  const error = data['error'] === undefined ? undefined : errorObject(data['error'] as unknown as Failure)
-  const startedAt = moment(data['started_at'])
-  const attempt = attemptOf(event, data, run)
-  const start = (at: number): Telling => ({
-    ...job('job.started', { worker_id: data['leased_by'] ?? data['worker_id'] ?? unscopedName(run.leasedBy), attempt }),
-    at: Math.min(at, event.at),
-  })
-  const begun = (at: number): readonly Telling[] => [...becameDue(run, attempt, job), start(at)]
-  const started = startedAt === null ? [] : begun(startedAt)
-  const lasted = durationOf(run, startedAt, event.at)
-  const failed = job('job.failed', { attempt, error: error ?? null, ...lasted })
+  const line = lineOf(subjects, event, data, run)
+  const { job, attempt, error } = line
   switch (type) {
     case 'created':
-      return [...entered(event, data, job), ...callbackFired(workflow, run)]
+      return [...entered(event, data, job), ...callbackFired(line.workflow, run)]
     case 'redriven':
       return [job('job.enqueued', { redriven: true })]
     case 'leased':
-      return begun(event.at)
+      return begun(line, event.at)
     case 'started':
-      // A foreign client's claim is told twice; its first line, the lease, knows the attempt.
-      return data['attempt'] === undefined ? [] : begun(startedAt ?? event.at)
+      // The claim of a foreign client has two lines; the first, the lease, knows the attempt.
+      return data['attempt'] === undefined ? [] : begun(line, line.startedAt ?? event.at)
     case 'succeeded':
-      return [
-        ...started,
-        job('job.completed', { attempt, ...lasted, ...resultOf(run) }),
-        ...placeOf(workflow, run, true, { ...lasted }),
-      ]
+      return succeeded(line)
     case 'retried':
-      return [
-        ...started,
-        failed,
-        job('job.retrying', { attempt, error: error ?? null, next_attempt_at: data['run_at'] ?? null }),
-      ]
-    case 'failed': {
-      const expiresAt = run.expiresAt === null ? null : timeText(run.expiresAt)
-      return [
-        ...started,
-        error?.['code'] === 'expired' ? job('job.expired', { expires_at: expiresAt }) : failed,
-        job('job.discarded', { total_attempts: attempt, last_error: error ?? null, dead_letter: run.deadLetter }),
-        ...placeOf(workflow, run, false, { error: error ?? null, attempt, ...lasted }),
-      ]
-    }
+      return retried(line)
+    case 'failed':
+      return failed(line)
     case 'cancelled':
-      return [
-        ...started,
-        job('job.cancelled', { ...(event.actor === null ? {} : { actor: event.actor }) }),
-        // Cancelled with its workflow it has no error of its own, and is no failure of the workflow.
-        ...(error === undefined ? [] : placeOf(workflow, run, false, { error, attempt })),
-      ]
+      return cancelled(line)
     case 'returned':
-      return error === undefined ? [] : [...started, job('job.enqueued', { requeued: true, error })]
+      return error === undefined ? [] : [...started(line), job('job.enqueued', { requeued: true, error })]
     case 'run.activated':
       return [job('job.enqueued', { activated: true })]
     case 'progress':
@@ -85,6 +65,74 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredDa
     case 'run.dismissed':
       return []
   }
+}
+
+function lineOf(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): Line {
+  const about: EventData = { job_id: run.id, job_type: run.type, queue: run.queue, ...belonging(subjects, run) }
+  return {
+    event,
+    data,
+    run,
+    workflow: subjects.workflow(run.instanceId),
+    attempt: attemptOf(event, data, run),
+    startedAt: moment(data['started_at']),
+    error: data['error'] === undefined ? undefined : errorObject(data['error'] as unknown as Failure),
+    job: (type, more = {}) => ({ type, data: { ...about, ...more } }),
+  }
+}
+
+/** The line of an end may be the first to know of the start. */
+function started(line: Line): readonly Telling[] {
+  return line.startedAt === null ? [] : begun(line, line.startedAt)
+}
+
+function begun({ event, data, run, attempt, job }: Line, at: number): readonly Telling[] {
+  const worker = data['leased_by'] ?? data['worker_id'] ?? unscopedName(run.leasedBy)
+  const start = { ...job('job.started', { worker_id: worker, attempt }), at: Math.min(at, event.at) }
+  return [...becameDue(run, attempt, job), start]
+}
+
+function succeeded(line: Line): readonly Telling[] {
+  const { run, workflow, attempt, job } = line
+  const lasted = durationOf(line)
+  return [
+    ...started(line),
+    job('job.completed', { attempt, ...lasted, ...resultOf(run) }),
+    ...placeOf(workflow, run, true, lasted),
+  ]
+}
+
+function retried(line: Line): readonly Telling[] {
+  const { data, attempt, error = null, job } = line
+  return [
+    ...started(line),
+    job('job.failed', { attempt, error, ...durationOf(line) }),
+    job('job.retrying', { attempt, error, next_attempt_at: data['run_at'] ?? null }),
+  ]
+}
+
+function failed(line: Line): readonly Telling[] {
+  const { run, workflow, attempt, error = null, job } = line
+  const lasted = durationOf(line)
+  const expiresAt = run.expiresAt === null ? null : timeText(run.expiresAt)
+  return [
+    ...started(line),
+    error?.code === 'expired'
+      ? job('job.expired', { expires_at: expiresAt })
+      : job('job.failed', { attempt, error, ...lasted }),
+    job('job.discarded', { total_attempts: attempt, last_error: error, dead_letter: run.deadLetter }),
+    ...placeOf(workflow, run, false, { error, attempt, ...lasted }),
+  ]
+}
+
+function cancelled(line: Line): readonly Telling[] {
+  const { event, run, workflow, attempt, error, job } = line
+  return [
+    ...started(line),
+    job('job.cancelled', { ...(event.actor === null ? {} : { actor: event.actor }) }),
+    // Cancelled with its workflow it has no error of its own, and is no failure of the workflow.
+    ...(error === undefined ? [] : placeOf(workflow, run, false, { error, attempt })),
+  ]
 }
 
 /** By reference if it is too large, or too deep to be written. */
@@ -139,7 +187,7 @@ function placeOf(workflow: Workflow | null, run: RunBrief, ok: boolean, more: Ev
   ]
 }
 
-function durationOf(run: RunBrief, startedAt: number | null, at: number): EventData {
+function durationOf({ run, event: { at }, startedAt }: Line): EventData {
   const from = startedAt ?? run.startedAt
   return from === null || from > at ? { duration_ms: 0 } : { duration_ms: at - from }
 }
