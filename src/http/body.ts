@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-numbers.ts'
 import { depthOf } from '../kernel/json-limits.ts'
 import { MAX_JSON_DEPTH } from '../kernel/limits.ts'
-import { pathText } from '../notations/source/mistakes.ts'
+import { pathText } from '../kernel/reading/mistakes.ts'
 import type { Body } from '../wire/mistaken.ts'
 import { RequestError } from './request-error.ts'
 

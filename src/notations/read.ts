@@ -1,10 +1,11 @@
 /** Reads a text into a definition: its mark names the notation, which reads the rest. */
+
+import { closest } from '../kernel/reading/part.ts'
 import type { Notation } from './interface/notation.ts'
 import { NOTATIONS } from './notations.ts'
 import type { Definition } from './source/definition.ts'
 import { DefinitionError } from './source/mistakes.ts'
 import { Others, type ReadOptions } from './source/others.ts'
-import { closest } from './source/reader.ts'
 import { locateMistakes, readSource } from './source/source.ts'
 
 /** In this thread. `file` is only named in errors. */

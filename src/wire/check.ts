@@ -3,7 +3,7 @@
  * those of Part, which reads definitions too: a mistake reads the same in a file and in a request. A test holds this to
  * what ajv accepts.
  */
-import { kindOf, type Part } from '../notations/source/reader.ts'
+import { kindOf, type Part } from '../kernel/reading/part.ts'
 import { fits, isMapping, planOf, textFits } from './fit.ts'
 import { NOTE, type Schema } from './schema.ts'
 

@@ -1,8 +1,8 @@
 /** A body with mistakes in it, as one error that names the first and lists them all. */
 import { PetrelError } from '../kernel/errors.ts'
 import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
-import { type Mistake, pathText } from '../notations/source/mistakes.ts'
-import { BodyNotes } from '../notations/source/reader.ts'
+import { type Mistake, pathText } from '../kernel/reading/mistakes.ts'
+import { BodyNotes } from '../kernel/reading/part.ts'
 import { noteMistakes } from './check.ts'
 import { fits } from './fit.ts'
 import { NOTE, type Schema, type Value } from './schema.ts'

@@ -134,7 +134,7 @@ async function showResult(
   const found = net?.nodes.find(({ key }) => key === node)
   if (net === null || found === undefined) {
     const known = net?.nodes.map(({ key }) => key) ?? []
-    const { closest } = await import('../../notations/source/reader.ts')
+    const { closest } = await import('../../kernel/reading/part.ts')
     const near = closest(node, known)
     const hint = near === null ? `nodes: ${known.slice(0, 20).join(', ')}` : `did you mean '${near}'?`
     throw new CliError('not_found', `${instance.name} has no node '${node}'`, hint, { node })

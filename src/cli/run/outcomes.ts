@@ -4,10 +4,11 @@
  * execution; after its end, and for names missing in the file, a stand-in returns its input.
  */
 
+import { closest, type Part } from '../../kernel/reading/part.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { Terms } from '../../notations/interface/projection.ts'
-import { closest, type Part, Reader } from '../../notations/source/reader.ts'
+import { Reader } from '../../notations/source/reader.ts'
 import { readSource } from '../../notations/source/source.ts'
 
 export interface RunAnswer {

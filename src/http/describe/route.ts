@@ -7,11 +7,11 @@ import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Access, Caller, Scope } from '../../operations/caller.ts'
 import type { Operation, Operations, Perform } from '../../operations/operation.ts'
 import { type Body, checked } from '../../wire/mistaken.ts'
+import { type Given, type Params, readQuery } from '../../wire/requests/params.ts'
+import { onlyKnown, type Query } from '../../wire/requests/query.ts'
 import { asked, type Schema, type Value } from '../../wire/schema.ts'
 import { bodyObject } from '../body.ts'
-import { onlyKnown, type Query } from '../query.ts'
 import { accessByPath } from '../undescribed.ts'
-import { type Given, type Params, readQuery } from './params.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

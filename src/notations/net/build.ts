@@ -1,7 +1,9 @@
 /** The state of reading one file. */
+
+import type { Path } from '../../kernel/reading/mistakes.ts'
+import type { Part } from '../../kernel/reading/part.ts'
 import type { Item } from '../../model/start.ts'
-import type { Path } from '../source/mistakes.ts'
-import type { Part, Reader } from '../source/reader.ts'
+import type { Reader } from '../source/reader.ts'
 
 /** Shared within one file: its nested nets, each built once, and the places of the parts of a built net. */
 export interface Build {

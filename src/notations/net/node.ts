@@ -1,6 +1,7 @@
 /** One node of a net file. */
+
+import type { Part } from '../../kernel/reading/part.ts'
 import type { Admission, Arc, Json, Next, Node, NodeSchema, Undo } from '../../net/net.ts'
-import type { Part } from '../source/reader.ts'
 import type { Build } from './build.ts'
 import { readRetry, readTimeout } from './policy.ts'
 import { RUN_KEYS, readGate, readRun, readWork, WORK_KINDS } from './work.ts'

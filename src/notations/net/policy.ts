@@ -1,8 +1,9 @@
 /** Retries and timeouts in a net file. */
+
+import type { Part } from '../../kernel/reading/part.ts'
 import type { Timeout } from '../../net/net.ts'
 import type { Retry } from '../../net/retry/retry.ts'
 import { BACKOFFS } from '../../net/retry/strategies.ts'
-import type { Part } from '../source/reader.ts'
 
 const RETRY_KEYS = [
   'maxAttempts',

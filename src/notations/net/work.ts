@@ -1,7 +1,8 @@
 /** The work of a node of a net file. */
+
+import { closest, type Part } from '../../kernel/reading/part.ts'
 import type { Item } from '../../model/start.ts'
 import type { ChildWork, GateWork, Json, RunWork, Work } from '../../net/net.ts'
-import { closest, type Part } from '../source/reader.ts'
 import type { Build } from './build.ts'
 import { readRetry } from './policy.ts'
 

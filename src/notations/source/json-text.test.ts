@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Path } from '../../kernel/reading/mistakes.ts'
 import { readJson } from './json-text.ts'
-import type { Path } from './mistakes.ts'
 import { readSource } from './source.ts'
 
 /** Every path into a value, and one beyond each end. */

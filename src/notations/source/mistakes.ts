@@ -1,21 +1,8 @@
 /** Mistakes in definitions, and their messages. Small, because every module that reports errors loads it. */
 
-export type Path = readonly (string | number)[]
-
 export interface TextPlace {
   readonly line: number
   readonly column: number
-}
-
-/** What is wrong, where, and the correct form. */
-export interface Mistake {
-  readonly path: Path
-  /** Points at the key itself (it should not be there) instead of at its value. */
-  readonly onKey?: boolean
-  readonly message: string
-  readonly hint: string | null
-  /** The identifier of the violated rule, for programs: `no_timeout`, `dead_step`. */
-  readonly rule?: string
 }
 
 export interface LocatedMistake extends TextPlace {
@@ -43,8 +30,4 @@ export class DefinitionError extends Error {
     this.file = file
     this.problems = problems
   }
-}
-
-export function pathText(path: Path): string {
-  return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('')
 }

@@ -18,8 +18,9 @@ import {
 } from 'yaml'
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../kernel/exact-numbers.ts'
 import { MAX_DEFINITION_BYTES } from '../../kernel/limits.ts'
+import { type Mistake, type Path, pathText } from '../../kernel/reading/mistakes.ts'
 import { readJson } from './json-text.ts'
-import { DefinitionError, type LocatedMistake, type Mistake, type Path, pathText, type TextPlace } from './mistakes.ts'
+import { DefinitionError, type LocatedMistake, type TextPlace } from './mistakes.ts'
 
 export interface Source {
   readonly file: string

@@ -11,6 +11,7 @@ import { newId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { MAX_DEFINITION_BYTES } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
+import { closest } from '../../kernel/reading/part.ts'
 import {
   type DefinitionHead,
   type DefinitionName,
@@ -22,7 +23,6 @@ import { storeEvent } from '../../model/events/events.ts'
 import type { NetRow } from '../../model/rows.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
-import { closest } from '../../notations/source/reader.ts'
 import { planDefinition } from './read.ts'
 import { nextStep, type Step } from './versions.ts'
 

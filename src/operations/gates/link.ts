@@ -4,8 +4,8 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../engine/api.ts'
-import { isId } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { isId } from '../../kernel/ids.ts'
 import type { Keys } from '../../model/registry.ts'
 
 export const DECIDE_PATH = '/gates/decide/'

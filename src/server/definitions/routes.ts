@@ -1,8 +1,7 @@
 /** /v1/definitions: deploy, list, look, retire. */
 import type { FastifyInstance } from 'fastify'
-import { pageSize, parsed, storedText, textOf } from '../../http/describe/params.ts'
 import { mount } from '../../http/describe/route.ts'
-import { isId } from '../../http/query.ts'
+import { readId } from '../../kernel/ids.ts'
 import type { DefinitionHead } from '../../model/definitions.ts'
 import {
   deployDefinition,
@@ -21,6 +20,7 @@ import {
   Retired,
   sourceWire,
 } from '../../wire/definition.ts'
+import { pageSize, parsed, storedText, textOf } from '../../wire/requests/params.ts'
 import { text, uuid, type Value } from '../../wire/schema.ts'
 import { type CoreContext, route } from '../context.ts'
 import { readGiven, readTexts } from './text.ts'
@@ -166,7 +166,7 @@ export const DEFINITION_ROUTES = [
 ]
 
 function sameId(given: string): string | null {
-  return isId(given) ? given : null
+  return readId(given)
 }
 
 function pageWire({ rows, more }: Page<DefinitionHead>): Value<typeof DefinitionList> {

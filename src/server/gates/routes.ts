@@ -1,12 +1,13 @@
 /** /v1/gates: what waits for people, how it stands, votes, and links to vote by. */
-import { type Param, pageSize, parsed, wordsOf } from '../../http/describe/params.ts'
-import { isId } from '../../http/query.ts'
+
+import { readId } from '../../kernel/ids.ts'
 import { listGates, makeGateLink, showGate, type Voted, voteOnGate } from '../../operations/gates/gates.ts'
 import { LONGEST_LINK_SECONDS } from '../../operations/gates/link.ts'
 import { GATE_STATES, GateDetail, GateList, gateViewWire, gateWire } from '../../wire/gate.ts'
 import { Instance, instanceWire } from '../../wire/instance.ts'
 import { answerOf, DECISION } from '../../wire/requests/decision.ts'
 import { name } from '../../wire/requests/fields.ts'
+import { type Param, pageSize, parsed, wordsOf } from '../../wire/requests/params.ts'
 import { asked, list, named, object, optional, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
@@ -125,5 +126,5 @@ export function votedWire({ view, instance }: Voted): Value<typeof GateDecided> 
 }
 
 function gateId(description: string): Param<string | null> {
-  return parsed(description, uuid(), (given) => (isId(given) ? given : null), 'is an id')
+  return parsed(description, uuid(), readId, 'is an id')
 }

@@ -1,17 +1,17 @@
 /** /v1/runs: submit, look, list, history, cancel, delete. */
 
-import { wholeOf } from '../../http/describe/params.ts'
 import { pressureHeaders } from '../../http/queue-pressure.ts'
 import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
 import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
+import { INBOX_PARAMS, inboxAsked } from '../../wire/requests/inbox-list.ts'
+import { wholeOf } from '../../wire/requests/params.ts'
 import { SubmitRequest, submitAsked } from '../../wire/requests/submit.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
-import { INBOX_PARAMS, inboxAsked } from './list.ts'
 import { aboutRun } from './run-problem.ts'
 
 const MOST_EVENTS = 10_000

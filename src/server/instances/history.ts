@@ -1,10 +1,10 @@
 /** GET /v1/instances/:id/events: page by page, or as a stream. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { pageSize, placeOf } from '../../http/describe/params.ts'
 import { streamEvents } from '../../http/stream.ts'
 import { followInstance, listEvents } from '../../operations/instances/history.ts'
 import { eventWire, InstanceEvent } from '../../wire/event.ts'
+import { pageSize, placeOf } from '../../wire/requests/params.ts'
 import { flag, named, object, whole } from '../../wire/schema.ts'
 import { rows, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'

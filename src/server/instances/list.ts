@@ -1,7 +1,8 @@
 /** Which instances a list shows, from its query string. */
-import { type Given, idOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../http/describe/params.ts'
+
 import type { InstanceQuery } from '../../model/queries/queries.ts'
 import { STATES } from '../../wire/instance.ts'
+import { type Given, idOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../wire/requests/params.ts'
 
 export const INSTANCE_PARAMS = {
   state: wordsOf(STATES, 'Only in these states: `running,waiting`.'),

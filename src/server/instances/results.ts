@@ -1,9 +1,10 @@
 /** /v1/instances/:id: the event log in the words of its notation, the result of one step, and arguments stored apart. */
-import { pageSize, parsed, wordsOf } from '../../http/describe/params.ts'
+
 import { FROM_THE_BEGINNING, parsePlace } from '../../notations/interface/events.ts'
 import { NOTATIONS } from '../../notations/notations.ts'
 import { listExecutionEvents } from '../../operations/instances/history.ts'
 import { nodeResult, storedArguments } from '../../operations/instances/look.ts'
+import { pageSize, parsed, wordsOf } from '../../wire/requests/params.ts'
 import {
   anything,
   flag,

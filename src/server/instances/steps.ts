@@ -1,6 +1,7 @@
 /** GET /v1/instances/:id/steps: where each node of an instance stands, in the order of its definition. */
-import { pageSize, textOf } from '../../http/describe/params.ts'
+
 import { listSteps } from '../../operations/instances/look.ts'
+import { pageSize, textOf } from '../../wire/requests/params.ts'
 import { list, named, nullable, object, text, uuid, whole } from '../../wire/schema.ts'
 import { Step, stepWire } from '../../wire/step.ts'
 import { route } from '../context.ts'

@@ -1,6 +1,7 @@
 /** GET /v1/instances/:id/telemetry of one instance, GET /v1/telemetry of all: the same events, in another order. */
-import { pageSize, placeOf } from '../../http/describe/params.ts'
+
 import { allTelemetry, type EventPage, instanceTelemetry } from '../../operations/instances/history.ts'
+import { pageSize, placeOf } from '../../wire/requests/params.ts'
 import { flag, list, named, object, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
 import { route } from '../context.ts'
 

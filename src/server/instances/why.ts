@@ -1,7 +1,8 @@
 /** GET /v1/instances/:id/why: what an instance waits for, node by node. */
-import { pageSize, parsed } from '../../http/describe/params.ts'
+
 import { explainInstance } from '../../operations/instances/look.ts'
 import { isWhyCursor } from '../../views/why.ts'
+import { pageSize, parsed } from '../../wire/requests/params.ts'
 import { text } from '../../wire/schema.ts'
 import { WhyReply, whyWire } from '../../wire/why.ts'
 import { route } from '../context.ts'

@@ -1,7 +1,8 @@
 /** /v1/sagas: all of them in one list, in the words of the views; resumed and cancelled. POST /v1/instances starts one. */
-import { idOf, pageSize, parsed, storedText, wordOf } from '../../http/describe/params.ts'
+
 import { SAGA_STATES } from '../../model/sagas.ts'
 import { cancelSaga, listRefused, listSagas, retrySaga, showSaga } from '../../operations/sagas/sagas.ts'
+import { idOf, pageSize, parsed, storedText, wordOf } from '../../wire/requests/params.ts'
 import { RefusedList, refusedWire, SagaList, SagaReply, sagaViewWire, sagaWire } from '../../wire/saga.ts'
 import { whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'

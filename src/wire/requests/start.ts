@@ -1,7 +1,8 @@
 /** A start of a deployed definition, as a body asks for it, and its answer. */
+
+import { BodyNotes } from '../../kernel/reading/part.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
-import { BodyNotes } from '../../notations/source/reader.ts'
 import { type Given, givenWire } from '../given.ts'
 import { Instance, instanceWire } from '../instance.ts'
 import { type Body, checked, refuseMistakes } from '../mistaken.ts'

@@ -2,9 +2,10 @@
  * `approval:` on a step, and the older convention: a step whose action begins with `GATE:`. Both make a gate. Also
  * `governance:`, with the same fields: the gate where people decide about what governance forbade.
  */
+
+import type { Part } from '../../../kernel/reading/part.ts'
 import { checkGateOptions } from '../../../model/gates.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Part } from '../../source/reader.ts'
 import { partAt, type Reading, readTimeout } from './reading.ts'
 import type { Approval, Step } from './workflow.ts'
 

@@ -1,6 +1,7 @@
 /** Name, version and everything else that describes a workflow without changing its behaviour. */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 
 export interface Metadata {

@@ -6,12 +6,12 @@
 
 import { netHash } from '../../../kernel/hash.ts'
 import { MAX_NESTING } from '../../../kernel/limits.ts'
+import { closest, type Part } from '../../../kernel/reading/part.ts'
 import type { Net } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
 import { findStuck } from '../../source/dependencies.ts'
 import type { LocatedMistake } from '../../source/mistakes.ts'
 import type { Others, Stop } from '../../source/others.ts'
-import { closest, type Part } from '../../source/reader.ts'
 import { checkName } from './metadata.ts'
 import type { Reading } from './reading.ts'
 import { FLOW_FIELDS, readWorkflow } from './spec.ts'

@@ -2,10 +2,11 @@
  * Workflows of steps that depend on each other: `apiVersion: ioa.dev/v0.2`, `kind: Workflow`. docs/dag.md describes the
  * whole notation. Unknown fields cause a warning and are ignored.
  */
+
+import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Others } from '../../source/others.ts'
-import type { Part } from '../../source/reader.ts'
 import type { Source } from '../../source/source.ts'
 import { Children } from './children.ts'
 import { compileWorkflow } from './compile.ts'

@@ -1,9 +1,9 @@
 /** retryPolicy: how many attempts, the delays between them, and which errors are retried. */
 
 import { parseDuration } from '../../../kernel/duration.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
 import type { Backoff } from '../../../net/retry/strategies.ts'
-import type { Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 import { CATEGORIES, RETRYABLE } from './workflow.ts'
 

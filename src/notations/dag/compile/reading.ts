@@ -1,6 +1,8 @@
 /** One file being read: mistakes refuse it, warnings do not. */
-import type { LocatedMistake, Mistake, Path } from '../../source/mistakes.ts'
-import { closest, kindOf, once, type Part, Reader } from '../../source/reader.ts'
+import type { Mistake, Path } from '../../../kernel/reading/mistakes.ts'
+import { closest, kindOf, type Part } from '../../../kernel/reading/part.ts'
+import type { LocatedMistake } from '../../source/mistakes.ts'
+import { once, Reader } from '../../source/reader.ts'
 import { locateMistakes, type Source } from '../../source/source.ts'
 
 export class Reading {

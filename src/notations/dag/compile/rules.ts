@@ -1,10 +1,11 @@
 /** What must hold between the parts of a workflow: names, dependencies, compensation. */
 
 import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import { closest } from '../../../kernel/reading/part.ts'
 import { MAX_ARCS, MAX_NODES } from '../../../net/validate/validate.ts'
 import { findStuck } from '../../source/dependencies.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { closest, type Reader } from '../../source/reader.ts'
+import type { Reader } from '../../source/reader.ts'
 import { joinsOf } from './joins.ts'
 import type { Step, Workflow } from './workflow.ts'
 

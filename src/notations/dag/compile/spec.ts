@@ -1,7 +1,8 @@
 /** Steps, compensation and policies: the spec of the file, or of a workflow nested in it. */
+
+import type { Part } from '../../../kernel/reading/part.ts'
 import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Net } from '../../../net/net.ts'
-import type { Part } from '../../source/reader.ts'
 import { readGovernance } from './approval.ts'
 import { type Reading, readTimeout } from './reading.ts'
 import { readCompensation, readStep } from './step.ts'

@@ -1,8 +1,8 @@
 /** Steps and their compensations. */
 
 import { compileSchema } from '../../../kernel/json-schema.ts'
+import { closest, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import { closest, type Part } from '../../source/reader.ts'
 import { readApproval, readGovernance } from './approval.ts'
 import { readRetry } from './policy.ts'
 import { partAt, type Reading, readTimeout } from './reading.ts'

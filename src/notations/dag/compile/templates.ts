@@ -3,11 +3,11 @@
  * be null.
  */
 import { newEvaluator } from '../../../expr/index.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import { closest } from '../../../kernel/reading/part.ts'
 import type { Evaluate } from '../../../net/facts.ts'
 import type { Json } from '../../../net/net.ts'
 import { Ancestors } from '../../source/dependencies.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { closest } from '../../source/reader.ts'
 import type { Nested } from './nested.ts'
 import type { Reading } from './reading.ts'
 import { listed } from './rules.ts'

@@ -5,8 +5,8 @@
 import { newEvaluator } from '../../../expr/index.ts'
 import { nextAfter } from '../../../kernel/cron.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
+import { closest, type Part } from '../../../kernel/reading/part.ts'
 import type { Trigger } from '../../source/definition.ts'
-import { closest, type Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 
 const FIELDS = ['event', 'condition', 'schedule', 'timezone']

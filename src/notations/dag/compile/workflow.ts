@@ -1,7 +1,8 @@
 /** A workflow as its author wrote it: checked part by part, not yet a net. Every part has its place in the file. */
+
+import type { Path } from '../../../kernel/reading/mistakes.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
-import type { Path } from '../../source/mistakes.ts'
 
 /** The categories of a step's error. An error without one counts as `agent`. */
 export const CATEGORIES = ['transient', 'agent', 'timeout', 'validation', 'external', 'governance'] as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { pathText } from '../../source/mistakes.ts'
-import { BodyNotes } from '../../source/reader.ts'
+import { pathText } from '../../../kernel/reading/mistakes.ts'
+import { BodyNotes } from '../../../kernel/reading/part.ts'
 import { readCron } from './cron.ts'
 
 const NOW = Date.UTC(2030, 0, 1)

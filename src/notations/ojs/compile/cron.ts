@@ -5,11 +5,11 @@
 
 import { nextAfter } from '../../../kernel/cron.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
+import { kindOf, Part } from '../../../kernel/reading/part.ts'
 import type { EnqueueParams } from '../../../model/enqueue.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { ScheduleParams } from '../../../model/schedules.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, Part } from '../../source/reader.ts'
 import type { JsonObject } from '../project/envelope.ts'
 import { enqueueParams, type JobAsked, readJob } from './job.ts'
 import { readCronName } from './names.ts'

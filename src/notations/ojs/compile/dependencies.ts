@@ -1,5 +1,5 @@
 /** What comes after what is the build of a workflow; a dependency that is not kept must not look kept. */
-import type { Part } from '../../source/reader.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 
 const HINT = 'put what runs in order into a chain, and what runs side by side into a group inside of it'
 

@@ -1,7 +1,8 @@
 /** A job as a client asks for it: `{ type, args, id?, meta?, options?, … }`, checked and in the engine's words. */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { EnqueueParams, UniqueParams } from '../../../model/enqueue.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import { type Envelope, type JsonObject, readMeta, runMeta, unknownAttributes } from '../project/envelope.ts'
 import { refuseDependencies } from './dependencies.ts'
 import { readId, readType } from './names.ts'

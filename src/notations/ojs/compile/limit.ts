@@ -3,8 +3,9 @@
  * limit all jobs that name the same key. A limit is a fixed window that opens with the first start in it; a throttle of
  * n per period is a window of one start per nth part of it, and stands in for a rate given beside it.
  */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { LimitParams } from '../../../model/limits.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 
 export interface RateLimitAsked {
   /** What the run counts against, besides its queue; null: the queue alone. */

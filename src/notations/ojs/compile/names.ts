@@ -1,5 +1,5 @@
 /** Names on the wire: what a type, a queue, an id and a cron job may be called. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 
 const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

@@ -2,11 +2,11 @@
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
 import { isRelative } from '../../../kernel/moments.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { LimitParams } from '../../../model/limits.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import { type Envelope, unknownOptions } from '../project/envelope.ts'
 import { readMoment } from '../project/time.ts'
 import { readRateLimit } from './limit.ts'

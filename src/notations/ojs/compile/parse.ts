@@ -1,9 +1,10 @@
 /** A chain, group or batch as a file, in OJS's own words: `type`, `steps`, `jobs`, `callbacks`, job options. */
 import { PetrelError } from '../../../kernel/errors.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { type Part, Reader } from '../../source/reader.ts'
+import { Reader } from '../../source/reader.ts'
 import type { Source } from '../../source/source.ts'
 import { buildWorkflow } from './builder.ts'
 import { readRetry } from './retry.ts'

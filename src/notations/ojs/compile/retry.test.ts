@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { pathText } from '../../../kernel/reading/mistakes.ts'
+import { BodyNotes, Part } from '../../../kernel/reading/part.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
-import { pathText } from '../../source/mistakes.ts'
-import { BodyNotes, Part } from '../../source/reader.ts'
 import { isRetryMistake, readRetry, retryWire, type Writing } from './retry.ts'
 import { DEFAULT_RETRY, retryOf } from './tree.ts'
 

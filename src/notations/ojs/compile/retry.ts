@@ -1,11 +1,11 @@
 /** Retry policies: read from definition files and from the wire, and shown. */
 
 import { isoDuration, LONGEST_MS } from '../../../kernel/duration.ts'
+import type { Mistake } from '../../../kernel/reading/mistakes.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
 import { BACKOFFS, type Backoff } from '../../../net/retry/strategies.ts'
-import type { Mistake } from '../../source/mistakes.ts'
-import type { Part } from '../../source/reader.ts'
 import { DEFAULT_RETRY } from './tree.ts'
 
 /** The first name is the one to teach; clients in the field send the others as well. */

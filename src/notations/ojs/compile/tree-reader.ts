@@ -3,7 +3,7 @@
  * are jobs, and how they may stand inside each other. Every mistake is noted; the tree may be used only if none was.
  */
 import { MAX_NESTING } from '../../../kernel/limits.ts'
-import type { Part } from '../../source/reader.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 import { refuseDependencies } from './dependencies.ts'
 import { CALLBACKS, type JobTree, KINDS, type Kind, type Tree } from './tree.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { BodyNotes, Part } from '../../source/reader.ts'
+import { BodyNotes, Part } from '../../../kernel/reading/part.ts'
 import { readUnique, type UniqueAsked, type UniqueOf } from './unique.ts'
 
 const JOB: UniqueOf = {

@@ -1,7 +1,7 @@
 /** Unique jobs: the policy as it is read, and the key that two equal jobs share. */
 import { canonical, sha256 } from '../../../kernel/hash.ts'
+import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Part } from '../../source/reader.ts'
 import { JOB_STATES, type JobState } from '../project/state.ts'
 
 export interface UniqueAsked {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { pathText } from '../../../kernel/reading/mistakes.ts'
+import { BodyNotes, type Part } from '../../../kernel/reading/part.ts'
 import type { RunRow } from '../../../model/rows.ts'
-import { pathText } from '../../source/mistakes.ts'
-import { BodyNotes, type Part } from '../../source/reader.ts'
 import { DEFAULT_VISIBILITY_MS, readAck, readBeat, readFetch, readNack, testDirective } from './worker.ts'
 
 function read<T>(body: unknown, how: (part: Part) => T): { asked: T; mistakes: string[] } {

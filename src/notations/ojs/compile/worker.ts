@@ -1,12 +1,12 @@
 /** What workers send: a wish for jobs, reports of how they ended, signs of life. Read and checked; nothing is done here. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { parseTypeFilter, TypeFilterError } from '../../../kernel/type-filters.ts'
 import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../../model/leases.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import { keptMeta } from '../project/envelope.ts'
 import { isQueueName, readWorkerId, UNNAMED } from './names.ts'
 

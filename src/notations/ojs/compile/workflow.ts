@@ -1,10 +1,10 @@
 /** A workflow as a client posts it: checked as a whole, then in the engine's words. */
 
+import { type Mistake, pathText } from '../../../kernel/reading/mistakes.ts'
+import { BodyNotes, Part } from '../../../kernel/reading/part.ts'
 import { EngineKey } from '../../../kernel/scoped-names.ts'
 import type { LimitParams } from '../../../model/limits.ts'
 import type { StartParams } from '../../../model/start.ts'
-import { type Mistake, pathText } from '../../source/mistakes.ts'
-import { BodyNotes, Part } from '../../source/reader.ts'
 import { aboutJobs, buildWorkflow } from './builder.ts'
 import { jobTree, readJob } from './job.ts'
 import { needsClock } from './options.ts'

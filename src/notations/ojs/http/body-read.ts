@@ -1,8 +1,8 @@
 /** Bodies that are read by the readers of ojs/compile, which also read workflows: every mistake is noted with its place. */
 import type { FastifyRequest } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
+import { BodyNotes, type Part } from '../../../kernel/reading/part.ts'
 import { type Body, refuseMistakes } from '../../../wire/mistaken.ts'
-import { BodyNotes, type Part } from '../../source/reader.ts'
 import { isRetryMistake } from '../compile/retry.ts'
 
 export function bodyRead<T>(request: FastifyRequest, read: (part: Part) => T): T {

@@ -3,7 +3,7 @@
  * its own names; a caller without a tenant sees whose they are, and addresses them that way: `@acme/nightly`.
  * /ojs/v1/crons has the same under the names that the admin page looks for.
  */
-import { type Given, wordOf } from '../../../http/describe/params.ts'
+
 import { notFound } from '../../../http/request-error.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { ScheduleRow } from '../../../model/rows.ts'
@@ -18,6 +18,7 @@ import {
   showSchedule,
   switchSchedule,
 } from '../../../operations/schedules/schedules.ts'
+import { type Given, wordOf } from '../../../wire/requests/params.ts'
 import type { Value } from '../../../wire/schema.ts'
 import { readCron } from '../compile/cron.ts'
 import { bodyRead } from './body-read.ts'

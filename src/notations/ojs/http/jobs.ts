@@ -1,10 +1,10 @@
 /** /ojs/v1/jobs: enqueue, one and many; look; cancel; activate. */
 import { bodyObject } from '../../../http/body.ts'
 import { RequestError } from '../../../http/request-error.ts'
+import { kindOf } from '../../../kernel/reading/part.ts'
 import { activateRun, cancelRun } from '../../../operations/runs/change.ts'
 import { enqueueRuns } from '../../../operations/runs/enqueue.ts'
 import { showRun } from '../../../operations/runs/look.ts'
-import { kindOf } from '../../source/reader.ts'
 import { stateBeforeCancel } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
 import { route } from './context.ts'

@@ -2,9 +2,10 @@
  * Pages of lists. Requests say limit and cursor, limit and offset, or page and per_page; replies say all of it, so that
  * a client of any of the three dialects of paging finds its words.
  */
-import { type Given, readQuery, textOf, wholeOrNone } from '../../../http/describe/params.ts'
-import type { Query } from '../../../http/query.ts'
+
 import { RequestError } from '../../../http/request-error.ts'
+import { type Given, readQuery, textOf, wholeOrNone } from '../../../wire/requests/params.ts'
+import type { Query } from '../../../wire/requests/query.ts'
 import { flag, named, nullable, object, optional, text, type Value, whole } from '../../../wire/schema.ts'
 
 const DEFAULT_LIMIT = 50

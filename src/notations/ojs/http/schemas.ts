@@ -4,7 +4,6 @@
  */
 import type { FastifyReply } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
-import type { Given } from '../../../http/describe/params.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import { compileSchema } from '../../../kernel/json-schema.ts'
 import type { SchemaRow } from '../../../model/registry.ts'
@@ -17,6 +16,7 @@ import {
   showSchema,
 } from '../../../operations/schemas/schemas.ts'
 import { checked } from '../../../wire/mistaken.ts'
+import type { Given } from '../../../wire/requests/params.ts'
 import { object, type Value } from '../../../wire/schema.ts'
 import { route } from './context.ts'
 import { PAGE, pageAsked, pageWire } from './paging.ts'

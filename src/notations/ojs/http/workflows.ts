@@ -1,8 +1,7 @@
 /** /ojs/v1/workflows: create, look, list, cancel, retry. */
 import { bodyObject } from '../../../http/body.ts'
-import { type Param, parsed, textOf, wholeOf } from '../../../http/describe/params.ts'
-import { isId } from '../../../http/query.ts'
 import { RequestError } from '../../../http/request-error.ts'
+import { readId } from '../../../kernel/ids.ts'
 import { sleep } from '../../../kernel/sleep.ts'
 import type { RootQuery } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
@@ -16,6 +15,7 @@ import {
   retryNamedInstance,
   startNamedInstance,
 } from '../../../operations/instances/named.ts'
+import { type Param, parsed, textOf, wholeOf } from '../../../wire/requests/params.ts'
 import { type Value, word } from '../../../wire/schema.ts'
 import { KINDS } from '../compile/tree.ts'
 import { asksForClock, readWorkflow } from '../compile/workflow.ts'
@@ -104,7 +104,7 @@ export const WORKFLOW_ROUTES = [
     async ({ query: { name, type: kind, state, ...asked }, perform }, { reading }) => {
       const page = pageAsked(asked)
       const { limit, offset, after: before } = page
-      if (before !== null && !isId(before)) {
+      if (before !== null && readId(before) === null) {
         throw new RequestError('invalid_request', 'cursor is not one of this list', {
           details: { parameter: 'cursor' },
         })

@@ -3,9 +3,9 @@
  * meta, and never shows there on the wire.
  */
 
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { JsonText } from '../../../model/rows.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseMoment } from '../../../kernel/moments.ts'
-import { BodyNotes, Part } from '../../source/reader.ts'
+import { BodyNotes, Part } from '../../../kernel/reading/part.ts'
 import { readMoment } from './time.ts'
 
 const NOW = Date.UTC(2030, 0, 1)

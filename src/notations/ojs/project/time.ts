@@ -1,8 +1,8 @@
 /** Moments of jobs. */
 
 import { type Moment, parseMoment } from '../../../kernel/moments.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { HELD_AT } from '../../../model/rows.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 
 export function readMoment(part: Part, what: string, now: number): Moment | null {
   if (!part.given) return null

@@ -1,8 +1,8 @@
 /** What must hold between the parts of a playbook: names, targets of arcs and jumps, kinds, entry and final step. */
 import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import { closest } from '../../../kernel/reading/part.ts'
 import type { Tool } from '../../../tools/tool.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { closest } from '../../source/reader.ts'
 import type { Playbook, Step, Task } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'
 

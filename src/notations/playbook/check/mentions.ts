@@ -2,8 +2,8 @@
  * The names that a step's templates and conditions read, each with its place. Texts that do not parse are noted here.
  */
 import { compileExpression, compileTemplate, type Name, namesIn } from '../../../expr/index.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Path } from '../../source/mistakes.ts'
 import type { Step, Task, Templates } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'
 

@@ -2,7 +2,7 @@
  * Checks that the names in templates exist. A name without a meaning would silently be undefined, so it is reported
  * here.
  */
-import { closest } from '../../source/reader.ts'
+import { closest } from '../../../kernel/reading/part.ts'
 import { WORKERS_OWN } from '../compile/payload.ts'
 import { authEntry } from '../compile/program.ts'
 import type { Playbook, Secret, Step } from '../read/playbook.ts'

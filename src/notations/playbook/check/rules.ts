@@ -1,5 +1,5 @@
 /** The rules of a task's policy: the first that holds decides. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { readWhen } from '../read/guard.ts'
 import { ACTIONS, type Rule } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'

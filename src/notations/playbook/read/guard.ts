@@ -1,5 +1,5 @@
 /** Conditions: `when` of arcs, rules and admission. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Reading } from './reading.ts'
 
 /** null: it always holds. A constant is kept as an expression, so that a guard that never holds is never taken. */

@@ -1,5 +1,5 @@
 /** Which secrets a playbook may read, and their sources. Their values are never in the file. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Secret } from './playbook.ts'
 import type { Reading } from './reading.ts'
 

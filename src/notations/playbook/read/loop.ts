@@ -1,6 +1,7 @@
 /** `loop` of a step: its list, the name of an item, and how many items run at a time. */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import type { Loop } from './playbook.ts'
 import type { Forbidden, Reading } from './reading.ts'
 

@@ -1,5 +1,5 @@
 /** `next` of a step: the router and its arcs, in the older shapes too. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { readWhen } from './guard.ts'
 import type { Arc, Router } from './playbook.ts'
 import { type Forbidden, type Reading, templatesOf } from './reading.ts'

@@ -2,12 +2,13 @@
  * Playbooks: `apiVersion: noetl.io/v2` (or v10), `kind: Playbook`, in both spellings of that version. docs/playbook.md
  * describes the whole notation.
  */
+
+import { closest, kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Json, Net } from '../../../net/net.ts'
 import { Tools } from '../../../tools/tools.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Others } from '../../source/others.ts'
-import { closest, kindOf, type Part } from '../../source/reader.ts'
 import type { Source } from '../../source/source.ts'
 import { Check, type ToolTable } from '../check/check.ts'
 import { Graph } from '../check/graph.ts'

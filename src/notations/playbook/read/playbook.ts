@@ -2,8 +2,9 @@
  * A playbook in one form, whatever its spelling. `path` is the place of a part in the file, for mistakes that are found
  * later.
  */
+
+import type { Path } from '../../../kernel/reading/mistakes.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Path } from '../../source/mistakes.ts'
 import type { BACKOFFS } from '../runtime/program.ts'
 
 export type Templates = { readonly [name: string]: Json }

@@ -3,8 +3,10 @@
  * that shows the correct form, or a mistake if the reader is strict.
  */
 import { parseDuration } from '../../../kernel/duration.ts'
-import type { LocatedMistake, Mistake, Path } from '../../source/mistakes.ts'
-import { closest, kindOf, once, type Part, Reader } from '../../source/reader.ts'
+import type { Mistake, Path } from '../../../kernel/reading/mistakes.ts'
+import { closest, kindOf, type Part } from '../../../kernel/reading/part.ts'
+import type { LocatedMistake } from '../../source/mistakes.ts'
+import { once, Reader } from '../../source/reader.ts'
 import { locateMistakes, type Source } from '../../source/source.ts'
 import type { Templates } from './playbook.ts'
 

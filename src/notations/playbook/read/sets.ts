@@ -1,6 +1,7 @@
 /** Values written to the context (`ctx.x`), an iteration (`iter.x`) or a step-run (`step.x`), in both spellings. */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import type { Templates } from './playbook.ts'
 import type { Reading } from './reading.ts'
 

@@ -1,5 +1,5 @@
 /** Reads steps. No name is reserved. */
-import { kindOf, type Part } from '../../source/reader.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { readRuleList } from '../check/rules.ts'
 import { readLoop } from './loop.ts'
 import { readNext } from './next.ts'

@@ -1,7 +1,8 @@
 /** One task of a pipeline: a tool, its input, and the rules for its outcome. */
+
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { kindOf, type Part } from '../../source/reader.ts'
 import { readPolicy } from '../check/rules.ts'
 import type { Task } from './playbook.ts'
 import { type Forbidden, type Reading, readSeconds, templatesOf } from './reading.ts'

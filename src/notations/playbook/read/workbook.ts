@@ -2,8 +2,9 @@
  * Tasks written once and named by steps: `kind: workbook`. A task is copied to where it is named; the step's own input
  * overrides its.
  */
+
+import { closest, kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
-import { closest, kindOf, type Part } from '../../source/reader.ts'
 import type { Task } from './playbook.ts'
 import type { Reading } from './reading.ts'
 import { readTask } from './task.ts'

@@ -1,10 +1,11 @@
 /** Checks that concern several parts: names used twice, unknown steps, cycles. */
 
 import { newEvaluator } from '../../../expr/index.ts'
+import type { Path } from '../../../kernel/reading/mistakes.ts'
+import { closest } from '../../../kernel/reading/part.ts'
 import type { Evaluate } from '../../../net/facts.ts'
 import { Ancestors, findStuck } from '../../source/dependencies.ts'
-import type { Path } from '../../source/mistakes.ts'
-import { closest, type Reader } from '../../source/reader.ts'
+import type { Reader } from '../../source/reader.ts'
 import { orderOf } from './order.ts'
 import type { Message, Saga } from './saga.ts'
 

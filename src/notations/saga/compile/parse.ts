@@ -1,7 +1,9 @@
 /** Sagas: `kind: Saga`, steps that are commands to services. docs/saga.md describes the whole notation. */
+
+import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Definition } from '../../source/definition.ts'
-import { kindOf, type Part, Reader } from '../../source/reader.ts'
+import { Reader } from '../../source/reader.ts'
 import type { Source } from '../../source/source.ts'
 import { subjectProblem } from '../runtime/subject.ts'
 import { checkSaga, checkTemplates } from './check.ts'

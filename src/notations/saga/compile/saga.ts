@@ -1,6 +1,7 @@
 /** A saga as its author wrote it: checked part by part, not yet a net. */
+
+import type { Path } from '../../../kernel/reading/mistakes.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Path } from '../../source/mistakes.ts'
 
 export const API_VERSION = 'petrel.dev/v1'
 

@@ -1,8 +1,9 @@
 /** Numbers of the whole server: /ojs/v1/admin/stats and its history, /unique-jobs. */
-import { textOf, wordOf } from '../../../../http/describe/params.ts'
+
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { UniqueHolder } from '../../../../model/queries/overview.ts'
 import { endedOverTime, listUniqueKeys, serverStats } from '../../../../operations/statistics/statistics.ts'
+import { textOf, wordOf } from '../../../../wire/requests/params.ts'
 import { list, named, object, optional, text, time, type Value, whole, word } from '../../../../wire/schema.ts'
 import { JOB_STATES, jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'

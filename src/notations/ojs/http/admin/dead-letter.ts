@@ -1,10 +1,10 @@
 /** /ojs/v1/dead-letter: jobs that failed for good and were kept for a person to decide over. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../../../engine/api.ts'
-import { onlyKnown, type Query, textParam } from '../../../../http/query.ts'
 import { RequestError } from '../../../../http/request-error.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import { actorOf, type Caller } from '../../../../operations/caller.ts'
+import { onlyKnown, type Query, textParam } from '../../../../wire/requests/query.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import { jobPage } from '../jobs/job-page.ts'

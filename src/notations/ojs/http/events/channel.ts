@@ -1,8 +1,8 @@
 /** Channels that name something: it must be there, and the caller's to see. */
 
 import type { EngineApi } from '../../../../engine/api.ts'
-import { isId } from '../../../../http/query.ts'
 import { notFound } from '../../../../http/request-error.ts'
+import { readId } from '../../../../kernel/ids.ts'
 import { findWorkflow } from '../../compile/workflow-id.ts'
 import type { OjsContext } from '../context.ts'
 
@@ -15,6 +15,6 @@ export async function requireChannel({ engine }: OjsContext, channel: string, te
 }
 
 async function seesJob(engine: EngineApi, id: string, tenant: string | null): Promise<boolean> {
-  const run = isId(id) ? await engine.queries.run(id) : null
+  const run = readId(id) !== null ? await engine.queries.run(id) : null
   return run !== null && (tenant === null || run.tenant === tenant)
 }

@@ -1,7 +1,7 @@
 /** Which events a reader wants: a channel, types, queues, job types; and never those of another tenant. */
 
-import { type Query, textParam } from '../../../../http/query.ts'
 import { RequestError } from '../../../../http/request-error.ts'
+import { type Query, textParam } from '../../../../wire/requests/query.ts'
 import { type MappedEvent, UNREADABLE } from '../../project/events.ts'
 
 export interface EventFilter {

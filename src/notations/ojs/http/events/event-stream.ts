@@ -3,7 +3,7 @@
  * stopped, on this server or another; if that place has been pruned it is told so by `system.gap`.
  */
 import type { FastifyRequest } from 'fastify'
-import { type Query, textParam } from '../../../../http/query.ts'
+import { type Query, textParam } from '../../../../wire/requests/query.ts'
 import type { EventPlace } from '../../project/event-id.ts'
 import type { OjsContext } from '../context.ts'
 import { type EventFilter, matches } from './event-filter.ts'

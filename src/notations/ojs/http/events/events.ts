@@ -4,9 +4,10 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../../engine/api.ts'
-import { isId, type Query, textParam, wholeParam } from '../../../../http/query.ts'
 import { notFound } from '../../../../http/request-error.ts'
+import { readId } from '../../../../kernel/ids.ts'
 import type { RunRow } from '../../../../model/rows.ts'
+import { type Query, textParam, wholeParam } from '../../../../wire/requests/query.ts'
 import type { EventPlace } from '../../project/event-id.ts'
 import { statsStream } from '../admin/stats-stream.ts'
 import type { OjsContext } from '../context.ts'
@@ -198,7 +199,7 @@ function resumes(request: FastifyRequest): boolean {
 }
 
 async function findRun({ engine }: OjsContext, request: FastifyRequest, id: string): Promise<RunRow> {
-  const run = isId(id) ? await engine.queries.run(id) : null
+  const run = readId(id) !== null ? await engine.queries.run(id) : null
   const { tenant } = request.caller
   if (run === null || (tenant !== null && run.tenant !== tenant)) throw notFound('job', id)
   return run

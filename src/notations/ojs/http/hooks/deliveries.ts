@@ -1,7 +1,8 @@
 /** /ojs/v1/webhooks: what was delivered, or is to be delivered, to a subscription. */
-import { parsed } from '../../../../http/describe/params.ts'
+
 import type { DeliveryRow } from '../../../../model/webhooks.ts'
 import { listDeliveries, retryDelivery, showDelivery } from '../../../../operations/webhooks/deliveries.ts'
+import { parsed } from '../../../../wire/requests/params.ts'
 import { flag, list, object, whole, word } from '../../../../wire/schema.ts'
 import { route } from '../context.ts'
 import { OFFSET_PAGE, pageAsked } from '../paging.ts'

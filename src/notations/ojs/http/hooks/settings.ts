@@ -1,5 +1,6 @@
 /** What an owner sets for a webhook: its schemas, and what they cannot express. */
 import { isPublic, literalAddress } from '../../../../kernel/addresses.ts'
+import { BodyNotes } from '../../../../kernel/reading/part.ts'
 import {
   DEFAULT_ATTEMPTS,
   DEFAULT_TIMEOUT_MS,
@@ -19,7 +20,6 @@ import {
   type Value,
   whole,
 } from '../../../../wire/schema.ts'
-import { BodyNotes } from '../../../source/reader.ts'
 
 const MOST_NAMES = 100
 const MAX_METADATA = 16 * 1024

@@ -1,11 +1,12 @@
 /** A page of jobs, newest first, with how many there are in all. */
 
 import type { EngineApi } from '../../../../engine/api.ts'
-import { isId, type Query } from '../../../../http/query.ts'
 import { RequestError } from '../../../../http/request-error.ts'
+import { readId } from '../../../../kernel/ids.ts'
 import { MAX_COUNTED } from '../../../../kernel/limits.ts'
 import type { RunQuery } from '../../../../model/queries/queries.ts'
 import { PAGE_BYTES } from '../../../../model/shown.ts'
+import type { Query } from '../../../../wire/requests/query.ts'
 import { pageWire, readPage } from '../paging.ts'
 import type { JobWire } from '../wire/job.ts'
 import { jobReplies } from './job-reply.ts'
@@ -22,7 +23,7 @@ export async function jobPage(
   filter: Omit<RunQuery, 'limit' | 'before' | 'offset'>,
 ): Promise<JobPage> {
   const page = readPage(params)
-  if (page.after !== null && !isId(page.after))
+  if (page.after !== null && readId(page.after) === null)
     throw new RequestError('invalid_request', 'cursor is not one of this list')
   const query: RunQuery = {
     ...filter,

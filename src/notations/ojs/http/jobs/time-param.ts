@@ -1,5 +1,5 @@
 /** A time in a query string. */
-import { type Param, parsed } from '../../../../http/describe/params.ts'
+import { type Param, parsed } from '../../../../wire/requests/params.ts'
 import { time } from '../../../../wire/schema.ts'
 
 export function timeOf(description: string): Param<number | null> {

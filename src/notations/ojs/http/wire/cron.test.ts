@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { BodyNotes } from '../../../../kernel/reading/part.ts'
 import type { ScheduleRow } from '../../../../model/rows.ts'
-import { BodyNotes } from '../../../source/reader.ts'
 import { readCron } from '../../compile/cron.ts'
 import { cronItemWire, cronWire } from './cron.ts'
 

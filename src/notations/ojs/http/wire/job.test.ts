@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { newRun } from '../../../../engine/fold/run/runs.ts'
+import { BodyNotes } from '../../../../kernel/reading/part.ts'
 import type { RunRow } from '../../../../model/rows.ts'
-import { BodyNotes } from '../../../source/reader.ts'
 import { enqueueParams, readJob } from '../../compile/job.ts'
 import { errorObject } from '../../project/failures.ts'
 import { jobWire } from './job.ts'

@@ -1,22 +1,12 @@
-/** Which runs a list shows, from its query string. */
-import {
-  type Given,
-  type Param,
-  pageSize,
-  parsed,
-  readQuery,
-  storedText,
-  textOf,
-  wordOf,
-  wordsOf,
-} from '../../http/describe/params.ts'
-import type { Query } from '../../http/query.ts'
+/** Which runs of the inbox a list shows. */
+
 import { PetrelError } from '../../kernel/errors.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import { type InboxQuery, parseInboxCursor } from '../../model/inbox.ts'
-import type { InboxAsked } from '../../operations/runs/look.ts'
-import { RUN_STATUSES } from '../../wire/run.ts'
-import { text } from '../../wire/schema.ts'
+import { RUN_STATUSES } from '../run.ts'
+import { text } from '../schema.ts'
+import { type Given, type Param, pageSize, parsed, readQuery, storedText, textOf, wordOf, wordsOf } from './params.ts'
+import type { Query } from './query.ts'
 
 export const INBOX_PARAMS = {
   type: typeFilter('Only of this type, or with this prefix: `billing.%`.'),
@@ -27,6 +17,8 @@ export const INBOX_PARAMS = {
   limit: pageSize(),
   before: parsed('`next_before` of the page before.', text(), parseInboxCursor, 'is what a page gave as next_before'),
 }
+
+type InboxAsked = Omit<InboxQuery, 'tenant'>
 
 export function inboxAsked(given: Given<typeof INBOX_PARAMS>): InboxAsked {
   const { idempotency_key: idempotencyKey, deleted, ...rest } = given

@@ -1,6 +1,6 @@
 /** Query parameters, checked: a wrong one is named with what would be right. */
 
-import { PetrelError } from '../kernel/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 
 export type Query = { readonly [name: string]: unknown }
 
@@ -52,11 +52,4 @@ export function wholeParam(
     `${name} is a whole number from ${bounds.least} to ${bounds.most}, not '${text}'`,
     { parameter: name },
   )
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** Postgres refuses what is no UUID as bad data; to whoever asks it is simply not there. */
-export function isId(text: string): boolean {
-  return UUID.test(text)
 }

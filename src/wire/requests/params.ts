@@ -1,9 +1,10 @@
 /** Parameters of a query string: each describes itself, checks what is given and gives the handler what it means. */
 import { PetrelError } from '../../kernel/errors.ts'
+import { readId } from '../../kernel/ids.ts'
 import { parseMoment } from '../../kernel/moments.ts'
 import { HELD_AT } from '../../model/rows.ts'
-import { type Schema, text, uuid, whole, word } from '../../wire/schema.ts'
-import { isId, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import { type Schema, text, uuid, whole, word } from '../schema.ts'
+import { listParam, type Query, storableParam, textParam, wholeParam } from './query.ts'
 
 export interface Param<T = unknown> {
   readonly description: string
@@ -86,7 +87,7 @@ export function placeOf(description: string): Param<number> {
 
 /** `what`: `an instance id`. */
 export function idOf(what: string, description: string): Param<string | null> {
-  return parsed(description, uuid(), (given) => (isId(given) ? given.toLowerCase() : null), `is ${what}`)
+  return parsed(description, uuid(), readId, `is ${what}`)
 }
 
 export function momentOf(description: string): Param<number | null> {
