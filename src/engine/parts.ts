@@ -191,7 +191,7 @@ function transactionsOf(settings: Settings, { vocabularies }: EngineOptions, lin
 function workersOf(parts: Settings & Transactions, results: Results, links: Links): WorkerParts {
   const { store, transactor, firstStarts, nets } = parts
   const programs = new Programs(store, nets)
-  const references = new References(store, (id) => programs.keepsAside(id))
+  const references = new References(store, (id) => programs.storesArguments(id))
   /** Work that a rate limit refused is looked for again when its window opens. */
   const dueAt = (at: number): void => {
     setTimeout(links.wakeAll, Math.max(0, at - transactor.nowMs) + 1).unref()

@@ -1,17 +1,17 @@
 /**
- * Commands: what deferred runs ask of services elsewhere. A command is written with the deferral of its run and lies here
- * until it is due, which is at once, and again whenever it has stayed unanswered for its resend interval. Nobody clears
- * it away when its run ends: the next `take` finds that out and lets it rest.
+ * Commands: what deferred runs ask of services. A command is written with the deferral of its run. It is due at once, and
+ * again whenever it has stayed unanswered for its resend interval. It is not removed when its run ends: the next `take`
+ * notices the end.
  *
  *   put        due at once
- *   take       due again when the hold runs out: whoever took it may be gone
+ *   take       due again when the hold runs out: the process that took it may have died
  *   confirm    due again after its resend interval
- *   take, but its run is no longer deferred: never due again. If it was taken before, never confirmed and yet answered, then
- *              whoever published it died before he could say so: published by the time of the answer, at the latest
+ *   take, but its run is no longer deferred: never due again. If it was taken before, never confirmed and yet answered, its
+ *              publisher died before it could confirm: it was published by the time of the answer at the latest
  *   put again  (its run was redriven) due at once, as if it had never been published
  *   renew      due at once: the engine has started, and no other runs
  *
- * Besides, the messages from outside that were refused.
+ * Refused messages of services are recorded here too.
  */
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
@@ -40,7 +40,7 @@ export const COMMAND = table('workflow_command', {
 /** What a service is asked to do. */
 export type Command = Pick<RowOf<typeof COMMAND>, 'subject' | 'body' | 'resendMs'>
 
-/** As it is put. */
+/** A command to be put. */
 export type NewCommand = Command & Pick<RowOf<typeof COMMAND>, 'runId' | 'instanceId' | 'epoch' | 'createdAt'>
 
 export interface CommandRow extends RowOf<typeof COMMAND> {
@@ -51,24 +51,24 @@ export interface CommandRow extends RowOf<typeof COMMAND> {
 
 export interface Commands {
   /**
-   * Due commands of runs that are still deferred, the longest due first; each is due again after `holdMs` unless it is
-   * confirmed by then. Whoever takes at the same time gets others. Commands of other runs are never due again.
+   * Takes due commands of runs that are still deferred, the longest due first; each is due again after `holdMs` unless it is
+   * confirmed by then. Concurrent calls get different commands. Commands of other runs are never due again.
    */
   take(params: { readonly limit: number; readonly holdMs: number }): Promise<readonly CommandRow[]>
-  /** They are published. */
+  /** Records that they were published. */
   confirm(params: { readonly runIds: readonly string[] }): Promise<void>
-  /** All that were published and not answered are due at once: nobody is left who would hear the answers. */
+  /** Makes all commands due that were published and not answered: no process has been listening for the answers. */
   renew(): Promise<void>
-  /** When the next is due; null: none ever. */
+  /** When the next command is due; null: never. */
   nextDueAt(): Promise<number | null>
   of(params: { readonly runIds: readonly string[] }): Promise<readonly CommandRow[]>
-  /** In the order in which their runs were made. */
+  /** In the order in which their runs were created. */
   ofInstance(params: { readonly instanceId: string }): Promise<readonly CommandRow[]>
   readonly refused: Refused
 }
 
 export interface Refused {
-  /** Keeps the last MOST_REFUSED. */
+  /** Records a refused message, and keeps the last MOST_REFUSED. */
   note(message: RefusedMessage): Promise<void>
   /** Newest first, strictly older than this id. */
   list(params: { readonly limit: number; readonly before: number | null }): Promise<readonly RefusedRow[]>
@@ -79,7 +79,7 @@ export interface RefusedMessage {
   /** Stable word for what was wrong. */
   readonly code: string
   readonly message: string
-  /** What it said of itself, whatever that was. */
+  /** The identification in the message, unchecked. */
   readonly instanceId: string | null
   readonly stepId: string | null
   readonly body: string
@@ -93,7 +93,9 @@ export interface RefusedRow extends RefusedMessage {
 export const MOST_REFUSED = 10_000
 const LONGEST_KEPT = 4096
 
-/** As much of a refused message as is kept. It may be anything: what no database holds is replaced. */
+/**
+ * The stored part of a refused message. It may contain anything: characters that databases cannot store are replaced.
+ */
 export function keptOf(message: RefusedMessage): RefusedMessage {
   const { subject, code, instanceId, stepId, body } = message
   return {
@@ -123,7 +125,7 @@ export interface Completion {
   readonly outcome:
     | { readonly kind: 'succeeded'; readonly result: Json }
     | { readonly kind: 'failed'; readonly error: Failure }
-  /** For the history. What is beyond 64 KiB is dropped and counted. */
+  /** For the history. Notes beyond 64 KiB are dropped and counted. */
   readonly notes?: readonly Json[]
 }
 
@@ -133,8 +135,8 @@ export interface Completion {
  */
 export type CompletionRefusal = 'duplicate' | 'late' | 'early'
 
-/** Commands of deferred runs, for whoever publishes them. */
+/** Commands of deferred runs, for their publishers. */
 export interface EngineCommands extends Commands {
-  /** Calls whenever commands may have become due, here or elsewhere. Returns what undoes it. */
+  /** Calls the listener whenever commands may have become due, in any process. Returns a function that ends this. */
   onStored(listener: () => void): () => void
 }

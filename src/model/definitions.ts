@@ -1,12 +1,12 @@
 /**
- * Definitions as they were deployed: the text, and what it was compiled to then. Versions of one name in one tenant are
- * numbered in the order they came; the latest is the greatest number that is not retired. They are changed by
- * `transact` (under a lock on their name), and stay: retention leaves them, and the nets they name, alone.
+ * Deployed definitions: the text, and what it was compiled to. Versions of one name in one tenant are numbered in the order of
+ * their deployment; the latest is the greatest number that is not retired. They are changed by `transact` (under a lock on
+ * their name). Retention does not remove them, nor the nets they name.
  */
 import type { InstanceRow } from './rows.ts'
 import { int, json, type RowOf, table, text, time, uuid } from './table.ts'
 
-/** What starts a definition by itself, as `trigger` has it. */
+/** What starts a definition automatically: the content of `trigger`. */
 export interface TriggerWords {
   readonly event: string | null
   /** An expression over the event. */
@@ -20,9 +20,9 @@ export const DEFINITION = table('workflow_definition', {
   id: uuid(),
   tenant: text().orNull(),
   name: text(),
-  /** As its author counts, or else ours: 1, 2, 3 … */
+  /** The author's version, or a number: 1, 2, 3 … */
   version: text(),
-  /** Counts the versions of a name, whatever they are called. */
+  /** The number of the version, in the order of deployment. */
   number: int(),
   dialect: text(),
   netHash: text(),
@@ -34,7 +34,7 @@ export const DEFINITION = table('workflow_definition', {
   createdBy: text().orNull(),
   /** The first start. From then on its text cannot change. */
   usedAt: time().orNull(),
-  /** From then on nothing starts it. */
+  /** From then on it cannot be started. */
   retiredAt: time().orNull(),
   source: text(),
   /** What an instance needs except its input and its identity; nets are named by their hashes. */
@@ -72,20 +72,20 @@ export interface DefinitionQueries {
   find(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionHead | null>
   get(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionRow | null>
   byId(id: string): Promise<DefinitionRow | null>
-  /** Names that have a version which is not retired. */
+  /** Names with a version that is not retired. */
   names(params: { readonly tenant: string | null }): Promise<readonly string[]>
-  /** Whose trigger names this event: the latest of their names only. By name. */
+  /** Definitions whose latest version is triggered by this event, by name. */
   listening(params: { readonly tenant: string | null; readonly event: string }): Promise<readonly DefinitionHead[]>
-  /** Events that anybody listens to. */
+  /** Events that trigger any definition. */
   events(params: { readonly tenant: string | null }): Promise<readonly string[]>
-  /** Root instances of this name that nobody has started yet, oldest first. */
+  /** Idle root instances of this name, oldest first. */
   idle(params: DefinitionName & { readonly limit: number }): Promise<readonly InstanceRow[]>
 }
 
 export interface Definitions extends DefinitionQueries {
   /**
-   * Marks it used, if it still has this text and is not retired: one statement decides between a start and a deploy
-   * that replaces the text. Gives when it was first used; null: it is another by now.
+   * Marks it as used, if it still has this text and is not retired: one statement decides between a start and a deploy
+   * that replaces the text. Returns when it was first used; null: it has another text by now.
    */
   use(params: { readonly id: string; readonly sourceHash: string }): Promise<number | null>
 }
@@ -95,7 +95,7 @@ export function definitionKey({ tenant, name }: DefinitionName): string {
   return JSON.stringify([tenant, name])
 }
 
-/** The greatest number in service. `versions`: oldest first. */
+/** The latest version that is not retired. `versions`: oldest first. */
 export function latestOf<H extends Pick<DefinitionHead, 'retiredAt'>>(versions: readonly H[]): H | null {
   return versions.findLast((v) => v.retiredAt === null) ?? null
 }

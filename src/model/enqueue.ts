@@ -11,40 +11,43 @@ export interface EnqueueParams {
   readonly queue?: string
   /** Smaller runs earlier; default 100. */
   readonly priority?: number
-  /** Beside runAt: what runAt was counted by. */
+  /** With runAt: the delay from which runAt was computed. */
   readonly delayMs?: number
   readonly runAt?: number
   readonly maxAttempts?: number
   readonly retry?: Partial<Retry>
   readonly timeoutMs?: number
   readonly expiresAt?: number
-  /** The same, counted from when it is enqueued: for templates. */
+  /** The same, relative to the time of the enqueue: for templates. */
   readonly expiresInMs?: number
-  /** Permanently unique within the tenant: a second enqueue answers with the first run. Refused for another type. */
+  /** Permanently unique within the tenant: a second enqueue returns the first run. Refused for another type. */
   readonly idempotencyKey?: string | EngineKey
   readonly unique?: UniqueParams
   readonly limitKey?: string
-  /** true: as if put in by plain SQL. Its type is dotted and ends in a version, such as .v1. */
+  /** true: as if inserted by plain SQL. Its type is dotted and ends in a version, such as .v1. */
   readonly inbox?: boolean
-  /** Limits it brings along: set in the transaction that creates it, not if it is not created. */
+  /** Limits that the transaction sets which creates it; if it is not created, they are not set. */
   readonly limits?: readonly LimitParams[]
   readonly meta?: Json
   readonly tenant?: string
-  /** Who puts it in; told with its `created` event. */
+  /** Who enqueues it; recorded in its `created` event. */
   readonly actor?: string
 }
 
-/** Unique among the runs that have the key. The newcomer's words decide; the holder's only about his own period. */
+/**
+ * Uniqueness among the runs with a key. The options of the new run decide, except that the holder's own period applies
+ * to it.
+ */
 export interface UniqueParams {
-  /** Of the tenant: the same key in two tenants is two keys. */
+  /** Keys of different tenants are different. */
   readonly key: string
-  /** Counted from the holder's creation; afterwards the key is free. */
+  /** From the holder's creation; afterwards the key is free. */
   readonly periodMs?: number
   /** The holder counts while it is in one of these; its part of `pending` may be named. Default: pending and leased. */
   readonly states?: readonly (RunStatus | RunWait)[]
   /**
-   * replace: the holder is cancelled, an active one fenced off; one that has ended only gives up the key.
-   * replace_except_schedule: the same, and the newcomer is due when the holder would have been.
+   * replace: the holder is cancelled, even if it is active; one that has ended only loses the key.
+   * replace_except_schedule: the same, and the new run is due when the holder would have been.
    */
   readonly onConflict: 'reject' | 'ignore' | 'replace' | 'replace_except_schedule'
 }
@@ -53,7 +56,7 @@ export interface Enqueued {
   readonly id: string
   /** false: the key was taken, `id` is the holder's. */
   readonly created: boolean
-  /** The row as written, or the holder's; null: it was not at hand. */
+  /** The row as written, or the holder's; null: it was not loaded. */
   readonly run: RunRow | null
   /** The run it replaced. */
   readonly replaced?: string

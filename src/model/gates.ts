@@ -1,5 +1,5 @@
 /**
- * Gates: what they ask for, their votes and how these stand.
+ * Gates: what they ask for, their votes, and the state of a vote.
  *
  * A notation writes the options into the net; each gate keeps them unchanged, unknown keys included.
  */
@@ -14,13 +14,13 @@ export interface GateOptions {
   readonly description?: string
   /** JSON Schema that an approval's answer must satisfy. */
   readonly form?: Json
-  /** One of them is needed to vote; left out: anybody may. */
+  /** One of these roles is needed to vote; left out: none is. */
   readonly roles?: readonly string[]
   /** Approvals needed; default 1. */
   readonly quorum?: number
   /** Who may vote, by name, or how many votes there can be. Left out: as many as approvals are needed. */
   readonly of?: readonly string[] | number
-  /** true: not whoever started the workflow, and not whoever retried it. */
+  /** true: persons who started or retried the workflow may not vote. */
   readonly excludeInitiator?: boolean
   readonly escalate?: readonly EscalationStage[]
 }
@@ -28,12 +28,12 @@ export interface GateOptions {
 export interface EscalationStage {
   /** Milliseconds after the gate opened. */
   readonly after: number
-  /** May vote from then on, besides those who could; left out: the event tells, and nothing changes. */
+  /** The role that may vote from then on as well; left out: the escalation is only recorded as an event. */
   readonly roles?: readonly string[]
 }
 
 export interface Vote {
-  /** null: nobody said. Only where the gate does not mind. */
+  /** null: unknown, which only a gate without quorum and roles allows. */
   readonly by: string | null
   readonly roles: readonly string[]
   /** Milliseconds on the store's clock. */
@@ -41,24 +41,24 @@ export interface Vote {
   readonly approved: boolean
   readonly answer?: Json
   readonly reason: string | null
-  /** Id of the signed link it came by. */
+  /** Id of the signed link that was used. */
   readonly link: string | null
 }
 
-/** How a vote stands, for whoever looks. */
+/** The state of a vote, for display. */
 export interface Standing {
   readonly options: GateOptions
   readonly votes: readonly Vote[]
   readonly quorum: number
-  /** Votes there can be. */
+  /** How many votes are possible. */
   readonly seats: number
   readonly approvals: number
   readonly rejections: number
-  /** Any of these lets vote; null: no role is needed. */
+  /** Any of these roles may vote; null: no role is needed. */
   readonly roles: readonly string[] | null
-  /** Of those named, who may vote and has not; null: nobody is named. */
+  /** Named persons who may vote and have not; null: no persons are named. */
   readonly missing: readonly string[] | null
-  /** May not vote: they began it. */
+  /** Persons who may not vote because they started or retried the workflow. */
   readonly excluded: readonly string[]
 }
 
@@ -68,7 +68,7 @@ export interface GateView {
   readonly standing: Standing
 }
 
-/** What follows a name that nobody vouches for. */
+/** The suffix of a name that was not authenticated. */
 export const UNVERIFIED = ' (unverified)'
 
 const MOST_NAMES = 1000
@@ -202,7 +202,7 @@ export function escalatedRoles(gate: GateRow, { escalate = [] }: GateOptions): r
   return escalate.slice(0, gate.escalated).flatMap(({ roles = [] }) => roles)
 }
 
-/** Whether or not anybody vouches for it, a name is one person's: it votes once and stays excluded. */
+/** A name, authenticated or not, is one person's: it votes once, and its exclusion applies to both. */
 export function sameName(a: string, b: string): boolean {
   return bare(a) === bare(b)
 }
@@ -215,13 +215,13 @@ export interface GateAnswer {
   readonly gateId: string
   readonly approved: boolean
   readonly answer?: Json
-  /** Who votes; null: nobody says, which a gate that asks for a quorum or roles refuses. */
+  /** Who votes; null: unknown, which a gate with a quorum or roles refuses. */
   readonly actor: string | null
   readonly roles?: readonly string[]
   readonly reason?: string
-  /** Id of the signed link the vote came by. */
+  /** Id of the signed link that the voter used. */
   readonly link?: string
-  /** Decides, whatever quorum, roles and form say: for dry runs. */
+  /** Decides regardless of quorum, roles and form: for dry runs. */
   readonly force?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Lists and counts of inbox runs: what was put in by plain SQL, over HTTP or by a client of the table. */
+/** Lists and counts of inbox runs, which were enqueued by plain SQL, over HTTP or by a client of the table. */
 
 import type { ToolsFilter, TypeFilter } from '../kernel/type-filters.ts'
 import type { RunRow, RunStatus } from './rows.ts'
@@ -9,17 +9,17 @@ export interface InboxQuery {
   readonly status: readonly RunStatus[] | null
   readonly idempotencyKey: string | null
   readonly queue: string | null
-  /** true: only what was deleted. */
+  /** true: only deleted runs. */
   readonly deleted: boolean | null
   readonly tenant: string | null
   readonly limit: number
-  /** Only what comes behind it in a list. */
+  /** Only runs after this place in the list. */
   readonly before: InboxCursor | null
 }
 
 /** A place in the list: newest first, and among equals the greater id. */
 export interface InboxCursor {
-  /** Microseconds since the epoch: what plain SQL inserts is that exact. */
+  /** Microseconds since the epoch, the precision of rows that were inserted by plain SQL. */
   readonly createdUs: number
   readonly id: string
 }
@@ -39,14 +39,14 @@ export interface TypeDepth {
 
 const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-/** null: nothing this server ever gave. */
+/** null: it is not a cursor of this server. */
 export function parseInboxCursor(text: string): InboxCursor | null {
   const found = CURSOR.exec(text)
   const createdUs = Number(found?.[1])
   return found === null || !Number.isSafeInteger(createdUs) ? null : { createdUs, id: found[2] as string }
 }
 
-/** From one more row than was asked for: whether there is more, and where it begins. */
+/** Makes a page from one row more than requested, which shows whether there is a next page. */
 export function inboxPage(
   rows: readonly { readonly run: RunRow; readonly createdUs: number }[],
   limit: number,

@@ -1,4 +1,4 @@
-/** What workers that hold leases of their own ask of the engine. */
+/** The interface for workers that hold leases of their own. */
 
 import type { PetrelError } from '../kernel/errors.ts'
 import type { Failure } from '../net/marking.ts'
@@ -16,37 +16,43 @@ export interface Leases {
   fetch(params: LeaseFetch): Promise<readonly RunRow[]>
   /** Ends leases, each decided by itself: a refused one changes nothing for its neighbours. Answers in their order. */
   settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
-  /** Fetched, but they cannot be delivered: they fail for good, and are recorded with the reason. */
+  /** Fails fetched runs that cannot be delivered, with the reason, and without another attempt. */
   refuse(refused: readonly { readonly run: RunRow; readonly error: unknown }[]): Promise<void>
-  /** Fetched, but more than one answer holds: claimable again at once, as if they had not been given out. */
+  /**
+   * Gives back fetched runs for which the answer has no room: claimable again at once, as if they had not been handed
+   * out.
+   */
   giveBack(runs: readonly RunRow[]): Promise<void>
-  /** Renews the leases of these runs that `holder` (null: whoever) still holds; answers with the ids renewed. */
+  /** Renews the leases of these runs that `holder` (null: anyone) still holds; returns the renewed ids. */
   extend(params: {
     readonly holder: string | null
     readonly runIds: readonly string[]
-    /** null: as long as it was given out for, or last renewed for. */
+    /** null: the same duration as at the hand-out or the last renewal. */
     readonly leaseMs: number | null
     /** In the order of runIds: only leases under these epochs. */
     readonly epochs?: readonly number[]
   }): Promise<readonly string[]>
-  /** A sign of life about this run, as read: renews its lease, and keeps a worker alive that sends heartbeats. */
+  /** A sign of life for this run (as read): renews its lease, and keeps a worker alive that sends heartbeats. */
   renew(run: RunRow): Promise<void>
-  /** For a report that names no holder: the one that holds the run, if it can only come from that one; else why not. */
+  /**
+   * The holder for a report that names none, if it can only come from the current holder; otherwise the reason for
+   * refusal.
+   */
   holderOf(run: RunRow, speaker: Speaker | null): Promise<string | null | PetrelError>
   /**
-   * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
-   * its leases end. One that never beats is governed by its leases alone.
+   * A worker's heartbeat, which also renews. After its first heartbeat, a worker that is silent for `ttlMs` is dead and its
+   * leases end. For a worker that never sends one, only its leases count.
    */
   beat(params: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }>
 }
 
-/** Who has sent a report, as far as this process can tell. */
+/** The sender of a report, as far as this process knows. */
 export interface Speaker {
   /** The only name under which its caller has asked for work; null: there is none, or there are several. */
   readonly name: string | null
   /**
-   * Whether any caller has asked under this name, without its tenant. One that asked elsewhere may share this caller's
-   * address.
+   * Whether any caller has asked for work under this name, without its tenant. One that asked another process may share this
+   * caller's address.
    */
   readonly knows: (worker: string) => boolean
 }
@@ -60,7 +66,7 @@ export interface LeaseBeat {
   readonly queues: readonly string[]
   readonly types: readonly string[]
   readonly concurrency: number
-  /** Its own word; quiet and terminate stay. */
+  /** The state that it reports; quiet and terminate are kept. */
   readonly state: 'running' | 'quiet' | 'terminate'
   readonly tenant: string | null
   readonly runIds: readonly string[]
@@ -93,15 +99,15 @@ export interface LeaseReport {
    */
   readonly epoch?: number | null
   /**
-   * A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts.
+   * Decides about a report that names neither holder, attempt nor epoch, which could come from a worker that lost the run.
    */
   readonly speaker?: Speaker
-  /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
+  /** Identifies the report: sent again, it gets the same answer, unless the run has been handed out since. */
   readonly reportId?: string
   readonly outcome: LeaseOutcome
-  /** Context entries; null removes one. Written if the run ends with this, or goes back for later. */
+  /** Context entries; null removes one. Written if the run ends with this report, or is to be continued later. */
   readonly set?: { readonly [name: string]: Json }
-  /** For the history. What is beyond 64 KiB is dropped and counted. */
+  /** For the history. Notes beyond 64 KiB are dropped and counted. */
   readonly notes?: readonly Json[]
 }
 
@@ -110,20 +116,20 @@ export type LeaseOutcome =
   | {
       readonly kind: 'failed'
       readonly error: Failure
-      /** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
+      /** `policy`: the run's own decides. The others override it; `retry` still ends when no attempt is left. */
       readonly how: 'policy' | 'retry' | 'discard' | 'dead_letter'
-      /** What it made before it failed; kept if the failure is final. */
+      /** A partial result; stored if the failure is final. */
       readonly result?: Json
     }
   /** Claimable again at once; the start stays counted. */
   | { readonly kind: 'requeue'; readonly error?: Failure }
-  /** Claimable again at once, as if it had not been given out. */
+  /** Claimable again at once, as if it had not been handed out. */
   | { readonly kind: 'released' }
-  /** Claimable again in so long, on the same attempt: nothing counts as failed. */
+  /** Claimable again after this delay, on the same attempt: nothing counts as failed. */
   | { readonly kind: 'later'; readonly delayMs: number }
 
 export interface LeaseSettled {
   readonly run: RunRow
-  /** How long it waits before it is tried again; null: it is not. */
+  /** The delay until it is retried; null: it is not. */
   readonly retryDelayMs: number | null
 }

@@ -9,7 +9,7 @@ const WORKFLOW = 'workflow:'
 
 /**
  * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (quotaKey), which has no rate.
- * What is left out stays as it is, or unlimited if it is new.
+ * A field that is left out does not change; in a new limit it is unlimited.
  */
 export interface LimitParams {
   readonly key: string
@@ -21,7 +21,7 @@ export interface LimitParams {
 }
 
 /**
- * Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled.
+ * Leases of foreign clients do not count. A run that one of them ended gives its room back when it is settled.
  */
 export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
   return run.sessionId !== null || run.leaseMs !== null || run.deferred
@@ -32,12 +32,12 @@ export function limitKeys(run: { readonly queue: string; readonly limitKey: stri
   return run.limitKey === null ? [queue] : [queue, `${KEYED}${run.limitKey}`]
 }
 
-/** As runs carry it: the limit keys of one tenant are not those of another. */
+/** The key as stored in runs: limit keys of different tenants are different. */
 export function tenantLimitKey(key: string | null, tenant: string | null): string | null {
   return key === null ? null : scopedName(key, tenant)
 }
 
-/** A limit that a run or a start brings along. Those of queues and of workflows name what they limit already. */
+/** A limit that is given with a run or a start. Keys of queues and of workflows are complete already. */
 export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitParams {
   if (!p.key.startsWith(KEYED)) return p
   return { ...p, key: `${KEYED}${scopedName(p.key.slice(KEYED.length), tenant ?? null)}` }
@@ -57,7 +57,7 @@ export function checkLimit(p: LimitParams): void {
   }
 }
 
-/** A colon in a tenant's name is escaped: no tenant can come under the limit of another. */
+/** The key of a quota. A colon in a tenant's name is escaped, so that no tenant can use the quota of another. */
 export function quotaKey(name: string, tenant: string | null): string {
   return `${WORKFLOW}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
 }

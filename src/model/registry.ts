@@ -1,6 +1,6 @@
 /**
- * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type, API keys. Few rows,
- * rarely written.
+ * Settings of operators: settings of queues, schemas of arguments, which workers may execute a type, API keys. Few rows, rarely
+ * written.
  */
 import { inputError } from '../kernel/errors.ts'
 import type { JsonText, KeyRow } from './rows.ts'
@@ -22,12 +22,12 @@ export interface SchemaRow {
   readonly createdBy: string | null
 }
 
-/** A type that only one runtime may execute, or none for now (simple-workflow's workflow_registry). */
+/** A type that only one runtime may execute, or, while disabled, none (the inbox's workflow_registry). */
 export interface RuntimeRow {
   /** The type. */
   readonly workflowName: string
   readonly intentType: string
-  /** The word its workers state: node, go, python … */
+  /** The runtime that its workers state: node, go, python … */
   readonly runtime: string
   readonly isEnabled: boolean
   readonly description: string | null
@@ -35,7 +35,7 @@ export interface RuntimeRow {
   readonly updatedAt: number
 }
 
-/** What is null or left out stays as it is, or has its default if the type was not listed. */
+/** A field that is null or left out does not change; a type that was not listed gets the default. */
 export interface RuntimeChange {
   readonly workflowName: string
   /** A type that was not listed needs one. */
@@ -44,12 +44,12 @@ export interface RuntimeChange {
   readonly isEnabled: boolean | null
   /** Default `workflow`. */
   readonly intentType: string | null
-  /** null: none any more. */
+  /** null: removes it. */
   readonly description?: string | null
   readonly actor: string | null
 }
 
-/** As admission needs it. */
+/** The part that admission needs. */
 export interface Listing {
   readonly runtime: string
   readonly enabled: boolean
@@ -68,23 +68,23 @@ export interface Settings {
 }
 
 export interface Registry extends Settings {
-  /** By name; `pending`: runs of the type that wait, due or not. */
+  /** By name; `pending`: pending runs of the type, due or not. */
   runtimes(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
   runtime(workflowName: string): Promise<RuntimeRow | null>
   /** Written with an event that names the actor. null: it was not listed, and no runtime is given. */
   putRuntime(change: RuntimeChange): Promise<RuntimeRow | null>
-  /** The type is open to all again. The row stays, marked as deleted. false: it was not listed. */
+  /** Opens the type to all workers again. The row stays, marked as deleted. false: it was not listed. */
   removeRuntime(params: { readonly workflowName: string; readonly actor: string | null }): Promise<boolean>
 }
 
-/** The word a worker states and the registry compares; of any language. */
+/** Checks a runtime, as workers and the registry state it; a word of any language. */
 export function checkRuntime(runtime: unknown, place: string): asserts runtime is string {
   const isName = typeof runtime === 'string' && runtime !== '' && runtime.length <= 255 && runtime === runtime.trim()
   if (isName && runtime.isWellFormed() && !runtime.includes('\0')) return
   throw inputError('invalid_request', place, "a name such as 'node', 'go' or 'python', of 1 to 255 characters")
 }
 
-/** What is left out stays as it is; of a type that was not listed it has its default. */
+/** A field that is left out does not change; a type that was not listed gets the default. */
 export interface ListingParams {
   /** The type, exactly. */
   readonly workflowName: string
@@ -94,17 +94,17 @@ export interface ListingParams {
   readonly isEnabled?: boolean
   /** Default null. */
   readonly description?: string | null
-  /** What simple-workflow calls its kind; default `workflow`. */
+  /** The kind of the type in the inbox; default `workflow`. */
   readonly intentType?: string
   readonly actor?: string | null
 }
 
 export interface TypeRegistry {
-  /** By name. `pending`: how many of its runs wait, due or not. */
+  /** By name. `pending`: how many of its runs are pending, due or not. */
   list(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
   get(workflowName: string): Promise<RuntimeRow | null>
   put(params: ListingParams): Promise<RuntimeRow>
-  /** The type is open to every worker again. false: it was not listed. */
+  /** Opens the type to every worker again. false: it was not listed. */
   remove(workflowName: string, actor?: string | null): Promise<boolean>
 }
 
@@ -116,6 +116,6 @@ export interface Keys {
   list(): Promise<readonly KeyRow[]>
   /** null: there is no such key, or it was revoked before. */
   revoke(id: string): Promise<KeyRow | null>
-  /** The secret that links are signed with, the same for every process: the first one offered stays. */
+  /** The secret that signs links, the same for every process: the first one that is offered is kept. */
   signing(fresh: string): Promise<string>
 }

@@ -6,14 +6,14 @@ export interface RetriedRun extends InputPlace {
   readonly run: string
 }
 
-/** null: it retries none. */
+/** null: it is not a retry. */
 export function retriedRun(meta: string | null): RetriedRun | null {
   if (meta === null || !meta.includes('"retries"')) return null
   const { petrel } = JSON.parse(meta) as { readonly petrel?: { readonly retries?: RetriedRun } }
   return petrel?.retries ?? null
 }
 
-/** Of a retried run, the place of the run that it retries. */
+/** For a retry, the place of the run that it retries. */
 export function inputPlace(run: InputPlace & Pick<RunRow, 'meta'>): InputPlace {
   return run.instanceId === null ? (retriedRun(run.meta) ?? run) : run
 }

@@ -1,6 +1,6 @@
 /**
- * Rows as the engine sees them. Times are milliseconds since the epoch on the store's clock; JSON columns are carried
- * as JSON text, so that a result is neither parsed nor printed again on its way through.
+ * Rows as the engine sees them. Times are milliseconds since the epoch on the store's clock. JSON columns are JSON text, so that
+ * a result is neither parsed nor serialised again on its way.
  */
 
 import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/marking.ts'
@@ -15,7 +15,10 @@ export const HELD_AT = Date.UTC(9999, 0, 1)
 export type RunStatus = 'pending' | 'leased' | 'succeeded' | 'failed' | 'cancelled'
 export type RunRole = 'work' | 'undo' | 'final'
 
-/** One unit of work: a row of `workflow_run`. The first block is the shape foreign clients know; the rest is ours. */
+/**
+ * One unit of work: a row of `workflow_run`. The first block is the shape that foreign clients use; the rest belongs to
+ * the engine.
+ */
 export const RUN = table('workflow_run', {
   id: uuid().often(),
   type: text().often(),
@@ -30,9 +33,9 @@ export const RUN = table('workflow_run', {
   /** Executions allowed in all. */
   maxAttempts: int().initially(3).often(),
   leasedBy: text().orNull().changing().often(),
-  /** null while the lease lives with a session, or while deferred. */
+  /** null while a session holds the lease, or while deferred. */
   leaseUntil: time().orNull().changing(),
-  /** Length of a lease of its own, as given or last renewed; null: held by a session, by plain SQL, or by nobody. */
+  /** Length of a lease of its own, as given or last renewed; null: held by a session, by plain SQL, or not at all. */
   leaseMs: bigint().orNull().changing(),
   lastError: text().orNull().changing(),
   result: jsonb().orNull().changing(),
@@ -50,9 +53,9 @@ export const RUN = table('workflow_run', {
   item: int().initially(-1).often(),
   role: text<RunRole>().initially('work').often(),
   scope: text().initially('').often(),
-  /** Fencing number: bumped whenever a lease ends. */
+  /** Fencing number: increased whenever a lease ends. */
   epoch: int().initially(0).changing().often(),
-  /** The session (workflow_worker.id) that holds it; null when a foreign client does, or nobody. */
+  /** The session (workflow_worker.id) that holds it; null: a foreign client does, or none. */
   sessionId: text().orNull().changing().often(),
   /** Leases that ended without a reported start. */
   deliveries: int().initially(0).changing(),
@@ -61,7 +64,7 @@ export const RUN = table('workflow_run', {
   startedAt: time().orNull().changing().often(),
   firstStartedAt: time().orNull().changing().often(),
   finishedAt: time().orNull().changing(),
-  /** When the outcome was folded into the instance; null on a terminal row: finished from outside, not yet settled. */
+  /** When the outcome was settled; null on a terminal row: ended by a foreign client and not settled yet. */
   settledAt: time().orNull().changing(),
   doneSeq: int().orNull().changing(),
   /** The report that ended the last lease, or that caused this hand-off. */
@@ -74,7 +77,7 @@ export const RUN = table('workflow_run', {
   timeoutPer: text<'attempt' | 'node'>().initially('attempt'),
   /** When the current execution times out; null while not started or without timeout. */
   timeoutAt: time().orNull().changing(),
-  /** Not started by then: discarded. */
+  /** If it has not started by then, it is discarded. */
   expiresAt: time().orNull(),
   /** Retry policy as JSON; null: the default of its kind. */
   retry: json().orNull(),
@@ -85,14 +88,14 @@ export const RUN = table('workflow_run', {
   /** Exhausted and kept for an operator. */
   deadLetter: bool().initially(false).changing(),
   cancelRequestedAt: time().orNull().changing(),
-  /** Unknown envelope fields, tags, initiator … of the one who enqueued it. */
+  /** Unknown envelope fields, tags, initiator … of the enqueue. */
   meta: json().orNull(),
-  /** Put in by plain SQL or as an inbox run: its type is versioned, and it is listed by age. */
+  /** Inserted by plain SQL or enqueued as an inbox run: its type is versioned, and it is listed by age. */
   inbox: bool().initially(false),
 })
 export type RunRow = RowOf<typeof RUN>
 
-/** The narrow row that every settle rewrites. Input, context, errors and results lie in slots. */
+/** The narrow row that every settle rewrites. Input, context, errors and results are in slots. */
 export const INSTANCE = table('workflow_instance', {
   id: uuid().often(),
   rootId: uuid().often(),
@@ -131,7 +134,7 @@ export const INSTANCE = table('workflow_instance', {
   startedAt: time().orNull().changing().often(),
   endedAt: time().orNull().changing(),
   deadlineAt: time().orNull().changing(),
-  /** The limit under which it executes; null: none. Only roots have one: what is nested counts with its root. */
+  /** The quota under which it executes; null: none. Only roots have one: nested instances count with their root. */
   quotaKey: text().orNull().named('slot_key'),
   /** When it entered the queue; null: it did not have to wait there. */
   queuedAt: time().orNull().changing(),
@@ -230,35 +233,35 @@ export const WORKER = table('workflow_worker', {
 })
 export type WorkerRow = RowOf<typeof WORKER>
 
-/** Codes of failures by which a lease ended without its holder. */
+/** Codes of failures that ended a lease without a report of its holder. */
 export const LEASE_LOST_CODES: readonly string[] = ['visibility_timeout', 'worker_death', 'lease_expired', 'timeout']
 
-/** A failed execution, as the history tells it. */
+/** A failed execution, according to the history. */
 export interface RunError {
   readonly at: number
-  /** The event that tells it: retried, failed, cancelled or returned. */
+  /** The event that recorded it: retried, failed, cancelled or returned. */
   readonly type: string
-  /** Executions that had failed with this one. */
+  /** Failed executions up to this one. */
   readonly attempt: number | null
   /** A Failure. */
   readonly error: JsonText
-  /** When it was to be tried again; null: not, or at once. */
+  /** When it was to be retried; null: not, or at once. */
   readonly runAt: number | null
 }
 
-/** Runs that ended in one minute on one queue. Told after the commit, so a killed process may leave a second untold. */
+/** Runs that ended in one minute on one queue. Counted after the commit, so a killed process may lose a second. */
 export interface TotalRow {
   readonly queue: string
-  /** Begin of the minute; 0: all that is older than the minutes kept. */
+  /** Beginning of the minute; 0: the sum of all minutes that are no longer kept. */
   readonly minute: number
   readonly succeeded: number
   readonly failed: number
   readonly cancelled: number
-  /** Failed executions that were tried again. */
+  /** Failed executions that were retried. */
   readonly retried: number
 }
 
-/** What waits and what is held on one queue. */
+/** Pending and leased runs of one queue. */
 export interface QueueCounts {
   readonly queue: string
   readonly available: number
@@ -272,7 +275,7 @@ export interface QueueCounts {
 /**
  * One line of the audit trail as it is read. Its type may be one that this version does not know. The event that ends a
  * lease records the whole lease (leased_at, leased_by, started_at in `data`); the view `workflow_history` shows it as the
- * several events it stands for.
+ * several events that it combines.
  */
 export interface StoredEvent extends EventPlace {
   readonly id: number
@@ -283,7 +286,7 @@ export interface StoredEvent extends EventPlace {
 export const UNIQUE = table('workflow_unique', {
   key: text(),
   runId: uuid(),
-  /** After this moment the key is free whatever its holder does; null: while the holder is in one of `states`. */
+  /** When the key is free, whatever its holder does; null: when the holder is no longer in one of `states`. */
   expiresAt: time().orNull(),
   states: list(),
 })

@@ -5,7 +5,7 @@ import { int, jsonb, type RowOf, table, text, time, uuid } from './table.ts'
 export const SAGA_STATES = ['in_progress', 'compensating', 'completed', 'failed', 'compensated'] as const
 export type SagaState = (typeof SAGA_STATES)[number]
 
-/** What each stands for. */
+/** What each state means. */
 export const INSTANCE_STATES: { readonly [S in SagaState]: readonly InstanceState[] } = {
   in_progress: ['idle', 'queued', 'running', 'waiting', 'cancelling'],
   compensating: ['compensating'],
@@ -22,7 +22,7 @@ export const SAGA = table('saga', {
   requestJson: jsonb().orNull(),
   /** Results by step, once it has completed. */
   resultJson: jsonb().orNull(),
-  /** What failed first; of a failed undo, that as well. */
+  /** The first failure, and that of a failed undo as well. */
   error: text().orNull(),
   correlationId: text().orNull(),
   createdBy: text().orNull(),
@@ -59,7 +59,7 @@ export const SAGA_STEP = table('saga_step', {
 export type SagaStepRow = RowOf<typeof SAGA_STEP>
 
 export interface SagaQuery {
-  /** null: of anybody; '': only those without a tenant. */
+  /** null: of all tenants; '': only those without a tenant. */
   readonly tenant: string | null
   readonly state: SagaState | null
   readonly type: string | null
@@ -71,13 +71,13 @@ export interface SagaQuery {
 export interface SagaQueries {
   /** Requests and results until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(query: SagaQuery): Promise<readonly SagaRow[]>
-  /** A result, which is those of all steps, beyond PAGE_BYTES is a marker. */
+  /** The result, which contains those of all steps, is a marker if it exceeds PAGE_BYTES. */
   get(id: string): Promise<SagaRow | null>
-  /** Forward steps by index, then undos in the order they were made; what they sent and got as in `list`. */
+  /** Forward steps by index, then undos in the order of their creation; requests and results as in `list`. */
   steps(id: string): Promise<readonly SagaStepRow[]>
 }
 
-/** What a saga did, or may have done, that its rollback has not undone; empty unless the rollback stopped. */
+/** Steps that a saga did, or may have done, and that its rollback has not undone; empty unless the rollback stopped. */
 export interface OpenEffect {
   readonly stepId: string
   readonly stepIndex: number

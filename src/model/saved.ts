@@ -1,4 +1,4 @@
-/** What a run has saved: a state to go on from, and how far it says it is. One row per run, pruned with it. */
+/** What a run has saved: a state to continue from, and its reported progress. One row per run, pruned with it. */
 import type { JsonText, RunStatus } from './rows.ts'
 
 export interface SavedRow {
@@ -14,12 +14,12 @@ export interface SavedRow {
   readonly updatedAt: number
 }
 
-/** Why nothing was saved: the run is not there (null), or has a status that does not allow it. */
+/** Why nothing was saved: the run does not exist (null), or has a status that does not allow it. */
 export interface NotSaved {
   readonly status: RunStatus | null
 }
 
-/** Of whoever knows the run's id. Sessions save through `sweep`, fenced by their epoch. */
+/** For clients that know the run's id. Sessions save through `sweep`, fenced by their epoch. */
 export interface Saved {
   of(runIds: readonly string[]): Promise<ReadonlyMap<string, SavedRow>>
   /** Only while the run has not ended; the check and the write are one statement. */
@@ -29,10 +29,10 @@ export interface Saved {
     readonly holder: string | null
     readonly state: JsonText
   }): Promise<SavedRow | NotSaved>
-  /** The sequence begins anew. Removing what is not there is fine. */
+  /** The sequence starts again. Removing a missing checkpoint is not an error. */
   remove(runId: string): Promise<void>
   /**
-   * Only while the run is leased, and not below what was reported under the same lease; recorded as a `progress` event.
+   * Only while the run is leased, and not below the value reported under the same lease; recorded as a `progress` event.
    * null: nothing was saved.
    */
   progress(params: {
@@ -40,7 +40,7 @@ export interface Saved {
     /** Given: the run must be leased by it. */
     readonly holder: string | null
     readonly value: JsonText
-    /** What `value` has as `progress`; null: nothing. */
+    /** The `progress` in `value`; null: none. */
     readonly fraction: number | null
   }): Promise<SavedRow | null>
 }

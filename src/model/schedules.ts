@@ -1,6 +1,6 @@
 /**
- * Schedules: those of the engine, which start a run or an instance, and those in the shape that foreign clients know
- * (`workflow_schedule`): cron, a time zone, the run to put in.
+ * Schedules: those of the engine, which start a run or an instance, and those in the shape that foreign clients use
+ * (`workflow_schedule`): cron, a time zone, the run to enqueue.
  */
 import type { Json } from '../net/net.ts'
 import type { EnqueueParams } from './enqueue.ts'
@@ -16,12 +16,12 @@ export interface InboxScheduleRow {
   /** IANA name. */
   readonly timezone: string
   readonly nextRunAt: number
-  /** When it last put in a run. */
+  /** When it last enqueued a run. */
   readonly lastRunAt: number | null
   readonly enabled: boolean
   readonly priority: number
   readonly maxAttempts: number
-  /** Why the engine has disabled it; null: it did not. */
+  /** Why the engine has disabled it; null: it has not. */
   readonly disabledReason: string | null
   readonly createdAt: number
   readonly updatedAt: number
@@ -65,13 +65,13 @@ export interface InboxSchedules {
   add(row: NewInboxSchedule): Promise<InboxScheduleRow>
   /** null: there is no such schedule. */
   enable(params: { readonly id: string; readonly nextRunAt: number }): Promise<InboxScheduleRow | null>
-  /** `reason`: the engine does it, and why; told as an event. null: somebody asked for it. */
+  /** `reason`: why the engine disables it, recorded as an event. null: it was requested. */
   disable(params: { readonly id: string; readonly reason: string | null }): Promise<InboxScheduleRow | null>
   remove(id: string): Promise<boolean>
   /** Enabled and due by the store's clock, those due longest first. */
   due(params: { readonly limit: number }): Promise<readonly InboxScheduleRow[]>
   /**
-   * Its run is in: on to the next time, unless somebody has moved it meanwhile (compared to the second, as keys are).
+   * Its run was enqueued: advances it to the next time, unless it was moved meanwhile (compared to the second, as in keys).
    */
   advance(params: { readonly id: string; readonly from: number; readonly nextRunAt: number }): Promise<boolean>
 }
@@ -85,6 +85,6 @@ export interface ScheduleParams {
   readonly run?: EnqueueParams
   readonly start?: StartParams
   readonly tenant?: string
-  /** What its author says of it; kept in the template beside run or start. */
+  /** Metadata of its author; stored in the template beside run or start. */
   readonly about?: Json
 }

@@ -1,12 +1,12 @@
 /**
- * How much of stored values a read for showing brings along. What is longer stays in the database: in its place comes a
- * marker with its size, `{"$omitted":{"bytes":20971520}}`. The stores cut in SQL, so that a value of 20 MB that a client
- * wrote by plain SQL travels only when it is asked for by its id.
+ * How much of stored values a read for display returns. A longer value stays in the database and is replaced by a marker with
+ * its size, `{"$omitted":{"bytes":20971520}}`. The stores do this in SQL, so that a value of 20 MB that a client wrote by
+ * plain SQL is only transferred when it is requested by its id.
  */
 
-/** Of one page of a list, one view or one portion of events, in bytes of JSON. */
+/** Most bytes of JSON in one page of a list, one view or one portion of events. */
 export const PAGE_BYTES = 1024 * 1024
-/** Of the data of one event. */
+/** Most bytes of the data of one event. */
 export const EVENT_BYTES = 256 * 1024
 
 const MARKER = /^\{"\$omitted": ?\{"bytes": ?\d{1,15}\}\}$/
@@ -15,19 +15,19 @@ export function omitted(bytes: number): string {
   return `{"$omitted":{"bytes":${bytes}}}`
 }
 
-/** Whether a text read for showing is a marker instead of the value. */
+/** Whether a text that was read for display is a marker instead of the value. */
 export function isOmitted(text: string | null): boolean {
   return text !== null && text.length < 60 && MARKER.test(text)
 }
 
-/** Shown however long the page is already: a marker would be no shorter. */
+/** Shorter values are shown however long the page is already: a marker would be no shorter. */
 export const ALWAYS_BYTES = 256
 
-/** Of the same, where only that and its code is shown of it. */
+/** Most characters of a failure's message where only its message and code are shown. */
 export const BRIEF_ERROR_CHARACTERS = 1_000
 
-/** A failure that is no longer is shown whole, wherever a step is shown with its failure. */
+/** A failure up to this length is shown completely, wherever a step is shown with its failure. */
 export const BRIEF_ERROR_BYTES = 4 * 1024
 
-/** Of what one schedule creates, where many are listed; its own read has it whole. */
+/** Most bytes of the template of a schedule in a list; the read of one schedule returns it completely. */
 export const TEMPLATE_BYTES = 4 * 1024

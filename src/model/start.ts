@@ -12,20 +12,20 @@ export interface StartParams {
   readonly literals?: { readonly [node: string]: Literal }
   /** Literal items of `each` nodes. */
   readonly items?: { readonly [node: string]: readonly Item[] }
-  /** Unique within the tenant: a second start answers with the first instance. Refused for another workflow. */
+  /** Unique within the tenant: a second start returns the first instance. Refused for another workflow. */
   readonly startKey?: string | EngineKey
   /**
-   * Start keys of this instance and of those nested in it that their author named: reserved together, for ever. If
-   * one is taken, nothing starts (`duplicate`).
+   * Names of this instance and of those nested in it, given by the author: reserved together and permanently. If one is
+   * taken, nothing starts (`duplicate`).
    */
   readonly names?: readonly string[]
-  /** As of EnqueueParams. */
+  /** As in EnqueueParams. */
   readonly limits?: readonly LimitParams[]
   /** false: it stays idle, with nothing due, until startInstance. */
   readonly start?: boolean
   /**
-   * Instances of this workflow (its name and tenant) that may execute at once, from now on; one for which there is no
-   * room waits in the queue, first queued first. Left out: it needs no room and takes none.
+   * The quota: how many instances of this workflow (its name and tenant) may execute at the same time, from now on. An instance
+   * for which there is no room waits in the queue. Left out: it does not count against a quota.
    */
   readonly slots?: number
   readonly tenant?: string
@@ -36,7 +36,7 @@ export interface StartParams {
 export interface Literal {
   readonly args?: Json
   readonly meta?: Json
-  /** Not before this moment, however early its turn comes. */
+  /** It is not due before this time. */
   readonly runAt?: number
   readonly expiresAt?: number
   /** What a child node starts with. */
@@ -65,7 +65,7 @@ export interface ItemRun {
   readonly timeoutMs?: number
   readonly limitKey?: string
   readonly meta?: Json
-  /** Not before this moment. */
+  /** It is not due before this time. */
   readonly runAt?: number
   readonly expiresAt?: number
 }

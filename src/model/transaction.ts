@@ -32,7 +32,7 @@ export interface Need extends FiringNeed {
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
   /**
-   * Leased runs of an instance: all of them, or those that no worker of ours holds (deferred, or held by plain SQL).
+   * Leased runs of an instance: all of them, or those that no worker of the engine holds (deferred, or held by plain SQL).
    * Locked.
    */
   readonly leased?: readonly {
@@ -67,7 +67,7 @@ export interface Need extends FiringNeed {
    * new limit are serialised.
    */
   readonly heldLimits?: readonly string[]
-  /** Slot keys: whether an instance is queued under them. */
+  /** Quota keys: whether an instance is queued under them. */
   readonly queuedUnder?: readonly string[]
   /** The best claimable runs, best first, locked FOR UPDATE SKIP LOCKED. */
   readonly candidates?: Candidates
@@ -144,7 +144,7 @@ export interface Loaded extends FiringsLoaded {
   readonly nets: ReadonlyMap<string, NetRow>
   readonly queues: ReadonlyMap<string, QueueRow>
   readonly limits: ReadonlyMap<string, LimitRow>
-  /** Requested, but held by a transaction elsewhere: there is no room under them, and none can be returned. */
+  /** Requested, but held by another transaction: there is no room under them, and none can be returned. */
   readonly lockedLimits?: ReadonlySet<string>
   readonly queuedUnder: ReadonlyMap<string, boolean>
   readonly candidates: readonly RunRow[]
@@ -165,7 +165,7 @@ export interface Loaded extends FiringsLoaded {
   readonly handedBy: ReadonlyMap<string, readonly RunRow[]>
 }
 
-/** What to write. Rows in `update` carry the whole new row; stores write only the columns that can change. */
+/** What to write. Rows in `update` are complete new rows; stores write only the columns that can change. */
 export interface Delta {
   readonly instances?: { readonly insert?: readonly InstanceRow[]; readonly update?: readonly InstanceRow[] }
   readonly slots?: {

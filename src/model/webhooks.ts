@@ -1,4 +1,4 @@
-/** Webhooks: subscriptions, and the outbox of what is to be delivered to each. */
+/** Webhooks: subscriptions, and the outbox of deliveries for each. */
 import type { JsonText } from './rows.ts'
 
 export const DEFAULT_TIMEOUT_MS = 30_000
@@ -10,7 +10,7 @@ export interface WebhookRow extends WebhookSettings {
   readonly createdBy: string | null
   readonly createdAt: number
   readonly updatedAt: number
-  /** Everything in the feed up to this id has been looked at. */
+  /** Everything in the feed up to this id has been read. */
   readonly cursor: number
   /** Failed attempts since the last one that succeeded. */
   readonly failures: number
@@ -22,7 +22,7 @@ export interface WebhookRow extends WebhookSettings {
   readonly leaseUntil: number | null
 }
 
-/** What its owner sets. */
+/** The fields that its owner sets. */
 export interface WebhookSettings {
   readonly url: string
   /** Types of events; `job.*` and `*` stand for many. */
@@ -33,7 +33,7 @@ export interface WebhookSettings {
   readonly oldSecret: string | null
   readonly oldSecretUntil: number | null
   readonly active: boolean
-  /** true: one at a time, and one that fails holds up those behind it. */
+  /** true: one at a time; a failed one delays those after it. */
   readonly ordered: boolean
   readonly timeoutMs: number
   readonly maxAttempts: number
@@ -63,11 +63,11 @@ export interface DeliveryRow {
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'feedId' | 'part' | 'eventId' | 'eventType' | 'body'>
 
-/** What an attempt came to. */
+/** The outcome of an attempt. */
 export interface Attempted {
   readonly id: string
   readonly state: DeliveryRow['state']
-  /** Of one still pending. */
+  /** For a pending delivery. */
   readonly delayMs: number
   readonly status: number | null
   readonly error: string | null
@@ -77,9 +77,9 @@ export interface Attempted {
 export interface Webhooks {
   add(row: WebhookRow): Promise<void>
   find(id: string): Promise<WebhookRow | null>
-  /** By id, which is by age. tenant null: of all. */
+  /** By id, which is by age. tenant null: of all tenants. */
   list(params: { readonly tenant: string | null }): Promise<readonly WebhookRow[]>
-  /** `cursor` given: goes on from there. null: there is no such subscription. */
+  /** `cursor`: continues from there. null: there is no such subscription. */
   update(params: {
     readonly id: string
     readonly set: Partial<WebhookSettings> & { readonly cursor?: number }
@@ -88,13 +88,13 @@ export interface Webhooks {
   remove(id: string): Promise<boolean>
 
   /**
-   * Active subscriptions that `holder` may deliver for: its own, and those that nobody holds any more. Its lease of each
-   * lasts at least half of `leaseMs` from now.
+   * Active subscriptions that `holder` may deliver for: its own, and those without a holder. Its lease of each lasts at least
+   * half of `leaseMs` from now.
    */
   hold(params: { readonly holder: string; readonly leaseMs: number }): Promise<readonly WebhookRow[]>
-  /** Lets go of all that `holder` has. */
+  /** Releases all subscriptions of `holder`. */
   release(holder: string): Promise<void>
-  /** Moves the cursor and puts what is wanted into the outbox, together; false: someone else has moved it. */
+  /** Advances the cursor and adds deliveries to the outbox, together; false: another process has moved the cursor. */
   advance(params: {
     readonly id: string
     readonly holder: string
@@ -103,7 +103,7 @@ export interface Webhooks {
     readonly deliveries: readonly NewDelivery[]
   }): Promise<boolean>
   /**
-   * Pending ones that are due, in the order of the feed. `ordered`: only the first of all pending ones, if it is due.
+   * Pending deliveries that are due, in the order of the feed. `ordered`: only the first of all pending ones, if it is due.
    */
   due(params: {
     readonly webhookId: string
@@ -122,9 +122,9 @@ export interface Webhooks {
     readonly limit: number
     readonly offset: number
   }): Promise<readonly DeliveryHead[]>
-  /** A dead or delivered one is sent once more. */
+  /** Sends a dead or delivered one again. */
   again(id: string): Promise<DeliveryRow | null>
-  /** Removes what ended long ago; returns how many. */
+  /** Removes deliveries that ended long ago; returns how many. */
   prune(params: {
     readonly deliveredBefore: number
     readonly deadBefore: number
@@ -163,7 +163,7 @@ export const WEBHOOK: Columns<WebhookRow> = [
   ['leaseUntil', 'lease_until', 'time'],
 ]
 
-/** What a list shows of a delivery. */
+/** A delivery in a list, without its body. */
 export type DeliveryHead = Omit<DeliveryRow, 'body'>
 
 export const DELIVERY: Columns<DeliveryRow> = [

@@ -1,4 +1,4 @@
-/** Results read when somebody asks, never copied into rows: of an instance, and of what came before a run. */
+/** Results are read on request, never copied into rows: those of an instance, and those before a run. */
 
 import { LIST_BYTES, TOO_LONG } from '../model/queries/firings.ts'
 import type { Queries } from '../model/queries/queries.ts'
@@ -13,13 +13,13 @@ import { SLOT } from '../net/slots.ts'
 type ByNode = ReadonlyMap<string, string | null>
 
 export interface ResultsBefore {
-  /** Result of the one step before (JSON text), null: none. */
+  /** Result of the previous step, if there is exactly one (JSON text); null: none. */
   readonly previous: string | null
   /** By node key, JSON text. */
   readonly byNode: ByNode
 }
 
-/** Compiled nets that are in memory, and a place for those that are read. */
+/** A cache of compiled nets. */
 export interface KnownNets {
   get(hash: string): CompiledNet | undefined
   load(row: NetRow): CompiledNet
@@ -32,12 +32,12 @@ interface Ancestors {
   names: number
 }
 
-/** Bytes that may still be read; shared by an instance and what is nested in it. */
+/** Bytes that may still be read; shared by an instance and the instances nested in it. */
 interface Budget {
   left: number
 }
 
-/** Kept per net: in a chain of thousands the lists of all nodes together would be millions of names. */
+/** Names kept per net: in a chain of thousands of nodes, the lists of all nodes together would have millions. */
 const MOST_NAMES = 100_000
 
 const NOTHING: ResultsBefore = { previous: null, byNode: new Map() }
@@ -61,7 +61,9 @@ export class Results {
     return this.#read(instanceId, net, nodes ?? net.net.nodes.filter(hasResult).map((n) => n.key))
   }
 
-  /** For showing: results until their sum exceeds `maxBytes`, then markers (model/shown.ts). Nested ones take part. */
+  /**
+   * For display: results until their sum exceeds `maxBytes`, then markers (model/shown.ts). Nested results count too.
+   */
   async shown(instanceId: string, maxBytes: number): Promise<ByNode> {
     const { net } = await this.#lookUp(instanceId)
     const nodes = net.net.nodes.filter(hasResult).map((n) => n.key)
@@ -78,12 +80,12 @@ export class Results {
     return found
   }
 
-  /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
+  /** The results before a run in its own net; before a first node, those before the nested workflow itself. */
   async before(run: InputPlace & Pick<RunRow, 'meta' | 'rootId'>): Promise<ResultsBefore> {
     const { instanceId, node, role } = inputPlace(run)
     if (instanceId === null || node === null) return NOTHING
     const net = this.#nets.ofInstance(instanceId) ?? (await this.#find(instanceId))?.net
-    // Only a retried run outlives the workflow that its inputs come from.
+    // Only a retried run may exist longer than the workflow that its inputs come from.
     if (net === undefined) return NOTHING
     const sources = net.sources.get(node) ?? []
     if (sources.length === 0 && role === 'work') {
@@ -157,7 +159,7 @@ export class Results {
     return found
   }
 
-  /** Of the latest firing that closed; null: none has. */
+  /** The result of the latest firing that ended; null: none has. */
   async #list(instanceId: string, node: string, work: EachWork): Promise<string | null> {
     const slot = await this.#queries.slot({ instanceId, key: SLOT.closedList.key(node) })
     if (slot === null) return null
@@ -183,13 +185,13 @@ export class Results {
       const ref = JSON.parse(value) as Json
       return isChildRef(ref) ? [{ item: key.slice(prefix.length), ...ref }] : []
     })
-    // An index that the latest firing did not have is still there from one before.
+    // An index that the latest firing does not have is left from an earlier one.
     const latest = fire ?? refs.reduce((last, ref) => Math.max(last, ref.fire ?? 0), 0)
     const own = refs.filter((ref) => ref.fire === undefined || ref.fire === latest)
     if (own.length === 0) return text
     const items = (text === null ? {} : JSON.parse(text)) as Record<string, Json>
     for (const { item, $child } of own) {
-      // What a list collects is what succeeded.
+      // A list collects the results of items that succeeded.
       if (fire !== undefined && (await this.#lookUp($child)).row.state !== 'completed') continue
       const nested = await this.#nested($child, returnsOf(work.body ?? undefined))
       items[item] = nested === null ? null : (JSON.parse(nested) as Json)
@@ -197,7 +199,7 @@ export class Results {
     return JSON.stringify(items)
   }
 
-  /** A nested workflow's result: an object keyed by its nodes, or by index where it is one list; finals left out. */
+  /** A nested workflow's result: an object keyed by its nodes, or by index if it is a single list; without finals. */
   async #nested(childId: string, returns: string | undefined, budget: Budget | null = null): Promise<string | null> {
     const { net } = await this.#lookUp(childId)
     const nodes = workNodes(net)
@@ -242,7 +244,7 @@ function isKeyedList(net: CompiledNet, node: string): boolean {
   return work?.kind === 'each' && !collects(work)
 }
 
-/** Its numbers, without the results. */
+/** Its counts, without the results. */
 function longListShown(closed: Closed): Json {
   const omitted = `they are longer than ${LIST_BYTES} bytes together; read them item by item`
   return { results: null, results_omitted: omitted, stats: statsOf(closed) }

@@ -1,13 +1,13 @@
 /**
- * Where each node of an instance stands, in five words.
+ * The state of each node of an instance, in five words.
  *
  *   pending ──► running ──► completed
- *                  ├──────► skipped     failed, and its failure lets the others go on
+ *                  ├──────► skipped     failed, but its failure does not stop the others
  *                  └──────► failed
  *
- * A step runs from its first start until its end: between two attempts, deferred, at an open gate, and while somebody
- * is asked whether it may. What never began stays pending, also when its instance has ended without it. A gate that was
- * open when its instance stopped has failed: nobody decided it.
+ * A step is running from its first start until its end: also between two attempts, while deferred, at an open gate, and during
+ * an appeal. A step that never began stays pending, even after the end of its instance. A gate that was open when its
+ * instance stopped has failed, since it was not decided.
  */
 
 import type { Queries } from '../model/queries/queries.ts'
@@ -21,16 +21,16 @@ import { SLOT } from '../net/slots.ts'
 
 export type StepState = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
 
-/** What stands at a node; each null where there is none. */
+/** The rows at a node; each null if there is none. */
 export interface StepRows {
   readonly run: StepRun | null
   readonly undo: StepRun | null
-  /** Its own, or the latest that asked whether its work may be done. */
+  /** Its own gate, or its latest appeal. */
   readonly gate: GateRow | null
   readonly child: InstanceRow | null
-  /** Of a list: items that have begun, by status. */
+  /** For a list: numbers of items that have begun, by status. */
   readonly items: ReadonlyMap<RunStatus, number> | null
-  /** Done by an instance that this one repeats. */
+  /** The work was done by an instance that this one retries. */
   readonly takenOver: boolean
 }
 
@@ -38,7 +38,7 @@ export interface StepView extends StepRows {
   readonly node: Node
   readonly state: StepState
   readonly onFailure: Exclude<Node['onFailure'], 'net'> | 'retry'
-  /** Failed executions that were tried again. */
+  /** Failed executions that were retried. */
   readonly retries: number
   readonly startedAt: number | null
   readonly endedAt: number | null
@@ -47,7 +47,7 @@ export interface StepView extends StepRows {
 
 export const NO_ROWS: StepRows = { run: null, undo: null, gate: null, child: null, items: null, takenOver: false }
 
-/** Items of a list that are counted. */
+/** How many items of a list are counted at most. */
 export const MOST_ITEMS = 10_000
 
 export function stepOf(net: Net, node: Node, rows: StepRows): StepView {
@@ -83,10 +83,10 @@ export function stepOf(net: Net, node: Node, rows: StepRows): StepView {
 function runState(run: StepRun, gate: GateRow | null, ended: () => StepState): StepState {
   if (run.status === 'succeeded') return 'completed'
   if (run.status === 'leased') return 'running'
-  // Approved after governance had forbidden it, it begins anew, but it has begun before.
+  // Approved after a refusal by governance, it is pending again, but it has begun before.
   const begun = run.firstStartedAt !== null || run.attempt > 0 || gate?.state === 'approved'
   if (run.status === 'pending') return begun ? 'running' : 'pending'
-  // Governance has forbidden it, and somebody is asked.
+  // Governance has refused it, and an appeal is open.
   if (gate?.state === 'open') return 'running'
   return run.status === 'cancelled' && !begun && run.error === null ? 'pending' : ended()
 }
@@ -113,7 +113,7 @@ function childError(child: InstanceRow, over: boolean): Failure | null {
   return { code: 'child_failed', message: `the nested workflow ended ${child.state}`, details: { child: child.id } }
 }
 
-/** Of a run as it stands: its structured error, or the text that a foreign client left. */
+/** The failure of a run: its structured error, or the text that a foreign client wrote. */
 export function failureOf(run: Pick<StepRun, 'error' | 'lastError'>): Failure | null {
   if (run.error !== null) {
     try {
@@ -125,7 +125,7 @@ export function failureOf(run: Pick<StepRun, 'error' | 'lastError'>): Failure | 
   return run.lastError === null ? null : { code: 'error', message: run.lastError }
 }
 
-/** Some nodes of an instance, in the order given; a few statements however many. */
+/** Some nodes of an instance, in the given order, read with a few statements however many there are. */
 export async function loadSteps(
   queries: Queries,
   net: CompiledNet,
@@ -155,7 +155,7 @@ export async function loadSteps(
   return nodes === asked ? views : withPasses(net, instance, views).slice(0, asked.length)
 }
 
-/** How a node that does nothing stands is seen from those around it; they come last. */
+/** Nodes without work come last, because their state follows from those around them. */
 function withNeighbours(net: CompiledNet, asked: readonly Node[]): readonly Node[] {
   const passes = asked.filter(({ work }) => work.kind === 'pass')
   if (passes.length === 0) return asked
@@ -174,7 +174,7 @@ function byNode(
   const put = (node: string | null, more: Partial<StepRows>): void => {
     if (node !== null) rows.set(node, { ...(rows.get(node) ?? NO_ROWS), ...more })
   }
-  // Of an earlier firing what the last one did not repeat is over.
+  // Work of an earlier firing that the last one did not repeat is over.
   const last = new Map<string | null, number>()
   for (const run of runs) last.set(run.node, Math.max(run.fire, last.get(run.node) ?? 0))
   for (const run of runs) {
@@ -187,8 +187,8 @@ function byNode(
 }
 
 /**
- * A node that does nothing leaves no row. A join is done when all before it have ended; any other when something behind
- * it has begun, or all is done.
+ * A node without work has no row. A join is completed when all nodes before it have ended; another node when a node after it
+ * has begun, or the instance has completed.
  */
 function withPasses(net: CompiledNet, instance: InstanceRow, views: readonly StepView[]): readonly StepView[] {
   const known = new Map(views.map((view) => [view.node.key, view]))
@@ -214,7 +214,7 @@ function hasBegun(view: StepView | undefined): boolean {
   return view !== undefined && (view.run ?? view.gate ?? view.child) !== null
 }
 
-/** The nodes that one waits for. Those that do nothing stand for the ones before them. */
+/** The nodes that a node waits for; nodes without work are replaced by the ones before them. */
 export function nodesBefore(net: CompiledNet, key: string): readonly string[] {
   const found = new Set<string>()
   const seen = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * What an instance, a node or a run waits for. Each reason is one kind of thing somebody could see to, with what he
- * needs for it: names, ids, times. Times are milliseconds on the store's clock.
+ * What an instance, a node or a run waits for. Each reason is of a kind that can be acted upon, with the necessary facts:
+ * names, ids, times. Times are milliseconds on the store's clock.
  */
 
 import type { InstanceRow, RunRole, WorkerRow } from '../model/rows.ts'
@@ -8,11 +8,11 @@ import type { DrainReason, Failure, InstanceOutcome, InstanceState } from '../ne
 import type { NodeFailure } from '../net/slots.ts'
 import type { StepState } from './steps.ts'
 
-/** Why an instance as a whole is where it is. */
+/** Why an instance as a whole has not ended. */
 export type InstanceReason =
-  /** Nobody has started it. */
+  /** It has not been started. */
   | { readonly kind: 'idle' }
-  /** As many of its name execute as may. */
+  /** As many instances of its name execute as the quota allows. */
   | {
       readonly kind: 'slot'
       readonly key: string
@@ -20,9 +20,9 @@ export type InstanceReason =
       readonly max: number | null
       readonly ahead: Count
     }
-  /** More to move than fits one transaction; the engine goes on by itself. */
+  /** Its transitions did not fit in one transaction; the engine continues by itself. */
   | { readonly kind: 'cascade' }
-  /** It stops: what is active has to end first. */
+  /** It is stopping: active work must end first. */
   | {
       readonly kind: 'drain'
       readonly reason: DrainReason
@@ -31,7 +31,7 @@ export type InstanceReason =
       /** An undo follows. */
       readonly undo: boolean
     }
-  /** It takes back what was done, one thing at a time. */
+  /** It undoes completed work, one step at a time. */
   | {
       readonly kind: 'undo'
       readonly error: NodeFailure | null
@@ -40,7 +40,7 @@ export type InstanceReason =
       readonly next: readonly string[]
       readonly more: number
     }
-  /** All is done but what comes at the end of everything. */
+  /** Only its finals remain. */
   | { readonly kind: 'finals'; readonly active: number }
   | {
       readonly kind: 'ended'
@@ -54,14 +54,14 @@ export type InstanceReason =
 /** What one node, or one run, waits for. */
 export type Reason =
   | { readonly kind: 'dependency'; readonly nodes: readonly Dependency[]; readonly more: number }
-  /** Its admission rules said no; they are asked again when the context changes. */
+  /** Its admission rules denied it; they are evaluated again when the context changes. */
   | AdmissionReason
-  /** Governance or approval: people. */
+  /** People must decide: governance or approval. */
   | GateReason
   | ChildReason
-  /** A worker, or a foreign client, has it. */
+  /** A worker, or a foreign client, holds it. */
   | LeaseReason
-  /** Deferred: whoever was told completes it by its id. */
+  /** Deferred: a service will complete it by its id. */
   | {
       readonly kind: 'completion'
       readonly run: string
@@ -71,7 +71,7 @@ export type Reason =
   | {
       readonly kind: 'retry'
       readonly at: number
-      /** The attempt to come, of how many. */
+      /** The next attempt, and how many there are. */
       readonly attempt: number
       readonly maxAttempts: number
       readonly error: Failure | null
@@ -79,7 +79,7 @@ export type Reason =
     }
   /** Not due before then. */
   | { readonly kind: 'scheduled'; readonly at: number }
-  /** Held back until somebody activates it. */
+  /** Held until it is activated. */
   | { readonly kind: 'activation'; readonly run: string }
   | { readonly kind: 'paused'; readonly queue: string }
   | { readonly kind: 'limit'; readonly key: string; readonly inUse: number; readonly max: number }
@@ -91,26 +91,29 @@ export type Reason =
       readonly periodMs: number
       readonly opensAt: number
     }
-  /** Nobody may execute its type for now. */
+  /** Its type is disabled. */
   | { readonly kind: 'disabled'; readonly type: string }
-  /** No live worker is known that takes it. */
+  /** No known live worker takes it. */
   | {
       readonly kind: 'worker'
       readonly type: string
       readonly queue: string
       /** Only workers of this runtime may. */
       readonly runtime: string | null
-      /** Tools that it needs and no such worker has, or no one of them has all; empty: it needs none. */
+      /**
+       * Tools that it needs and that no such worker has, or all of them if no single worker has all; empty: it needs
+       * none.
+       */
       readonly tools: readonly string[]
     }
-  /** Due, and workers take such: its turn comes. */
+  /** Due, and there are workers for it: it waits for its turn. */
   | { readonly kind: 'queue'; readonly queue: string; readonly ahead: Count; readonly workers: number }
-  /** Ended by a foreign client; the engine takes note any moment. */
+  /** Ended by a foreign client; the engine will settle it in a moment. */
   | { readonly kind: 'unsettled'; readonly status: string }
 
 export interface Count {
   readonly count: number
-  /** true: at least so many. */
+  /** true: at least that many. */
   readonly more: boolean
 }
 
@@ -125,26 +128,26 @@ export interface GateReason {
   readonly title: string | null
   readonly approvals: number
   readonly quorum: number
-  /** Of those named, who may vote and has not; null: nobody is named. */
+  /** Named persons who may vote and have not; null: no persons are named. */
   readonly missing: readonly string[] | null
-  /** One of them is needed; null: none is. */
+  /** One of these roles is needed to vote; null: no role is needed. */
   readonly roles: readonly string[] | null
   readonly excluded: readonly string[]
   readonly since: number
   readonly dueAt: number | null
   readonly onTimeout: 'approve' | 'reject'
   readonly escalatesAt: number | null
-  /** What governance said, where it asks whether the work of a step may be done. */
+  /** The refusal by governance, if this is an appeal. */
   readonly appeal: Failure | null
 }
 
 export interface AdmissionReason {
   readonly kind: 'admission'
-  /** Whose context would have to change. */
+  /** The instance whose context would have to change. */
   readonly instance: string
-  /** Held at this node. */
+  /** The tokens held at this node. */
   readonly tokens: number
-  /** In their order: the first that holds decides, and none holding means no. */
+  /** In their order: the first rule that holds decides; if none holds, it is denied. */
   readonly rules: readonly { readonly when: string | null; readonly allow: boolean }[]
 }
 
@@ -152,26 +155,28 @@ export interface ChildReason {
   readonly kind: 'child'
   readonly child: InstanceRow
   readonly about: readonly InstanceReason[]
-  /** The first of what it waits for; empty where no further was looked. */
+  /** The first of its own reasons; empty if they were not read. */
   readonly waits: readonly Wait[]
   readonly more: boolean
 }
 
 export interface LeaseReason {
   readonly kind: 'lease'
-  /** session: a worker that beats for all it holds. lease: one over HTTP. sql: a client on the table itself. */
+  /**
+   * session: a worker with heartbeats for all its runs. lease: a worker over HTTP. sql: a client of the table itself.
+   */
   readonly by: 'session' | 'lease' | 'sql'
   readonly holder: string | null
   readonly since: number | null
   /** null: no start has been reported yet. */
   readonly startedAt: number | null
-  /** null: as long as its worker beats. */
+  /** null: as long as its worker sends heartbeats. */
   readonly until: number | null
   readonly timeoutAt: number | null
   readonly worker: WorkerRow | null
   readonly attempt: number
   readonly maxAttempts: number
-  /** When it was asked to stop. */
+  /** When its worker was asked to stop. */
   readonly stopAskedAt: number | null
 }
 

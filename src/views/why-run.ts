@@ -1,4 +1,7 @@
-/** What one run waits for. What several runs of a question share (workers, queues, limits, registry) is read once. */
+/**
+ * What one run waits for. Facts that several runs of a question share (workers, queues, limits, registry) are read
+ * once.
+ */
 
 import { unscopedName } from '../kernel/scoped-names.ts'
 import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
@@ -10,10 +13,10 @@ import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../mod
 import { failureOf } from './steps.ts'
 import type { Count, LeaseReason, Reason } from './why-reasons.ts'
 
-/** No queue is counted further: whether it is 1,000 or a million, its turn is not soon. */
+/** Queues are counted up to this: with 1,000 runs or a million before it, its turn is not soon. */
 export const MOST_AHEAD = 1_000
 
-/** What reasons are read from. */
+/** The source of the facts. */
 export interface Source {
   readonly read: Queries
   readonly registry: Pick<Registry, 'runtime'>
@@ -67,7 +70,7 @@ export class RunReasons {
     }
   }
 
-  /** Everything that keeps it from being handed out, as admission would say, and then its place in the queue. */
+  /** Everything that prevents its hand-out, by the rules of admission, and then its place in the queue. */
   async #due(run: StepRun): Promise<readonly Reason[]> {
     const reasons: Reason[] = []
     this.#paused ??= this.#source.read.queuesPaused()
@@ -88,7 +91,7 @@ export class RunReasons {
     return reasons
   }
 
-  /** One look per queue, however many runs of it are asked about. */
+  /** One read per queue, however many of its runs are asked about. */
   async #ahead({ id, queue }: StepRun): Promise<number> {
     const known = this.#fronts.get(queue)
     const front = known ?? this.#source.read.steps.front({ queue, most: MOST_AHEAD + 1 }).then(positions)
@@ -127,7 +130,7 @@ export class RunReasons {
     return (await this.#reachable(run, runtime)).filter((worker) => takesType(worker, run.type)).length
   }
 
-  /** Live workers that may take it, if they take its type. */
+  /** Live workers that may take its type. */
   async #reachable(run: StepRun, runtime: string | null): Promise<readonly WorkerRow[]> {
     this.#workers ??= this.#source.read.workers()
     const reaches = (worker: WorkerRow): boolean =>
@@ -139,7 +142,7 @@ export class RunReasons {
     return (await this.#workers).filter(reaches)
   }
 
-  /** The tools that none of them has; all, where each is there but no worker has them together. */
+  /** The tools that none of them has; all of them if each is available but no worker has them all. */
   async #lacking(run: StepRun, runtime: string | null): Promise<readonly string[]> {
     const needed = toolsOfType(run.type)
     if (needed.length === 0) return []
@@ -149,7 +152,7 @@ export class RunReasons {
     return lacking.length === 0 ? needed : lacking
   }
 
-  /** How many queued instances get a slot before this one. */
+  /** How many queued instances begin before this one. */
   async queuedBefore({ quotaKey, queuedAt, id }: InstanceRow): Promise<Count> {
     if (quotaKey === null || queuedAt === null) return counted(0)
     const found = await this.#source.read.queuedBefore({ quotaKey, queuedAt, id, atMost: MOST_AHEAD + 1 })

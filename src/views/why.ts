@@ -1,7 +1,7 @@
 /**
  * Why an instance has not ended: what it waits for as a whole, and one entry per node that has not ended. First come the
- * nodes at which something is (a run, a gate, a child, a held token), then those that have not been reached and still may
- * be; each in the order of the net. The states of all nodes are read, what each waits for only for those on the page.
+ * nodes with a run, a gate, a child or a held token, then those that have not been reached but still may be; each group in the
+ * order of the net. The states of all nodes are read, but the reasons only for the nodes on the page.
  */
 
 import type { GateView } from '../model/gates.ts'
@@ -37,15 +37,15 @@ export interface WhyDeps {
   readonly gate: (id: string) => Promise<GateView | null>
 }
 
-/** What is shown of a child, how deep one looks, and how many children in all. */
+/** How many reasons are shown of a child, how many levels are read, and how many children in all. */
 const OF_CHILD = 3
 const MOST_LEVELS = 10
 const MOST_CHILDREN = 20
-/** Items of lists that are looked at. */
+/** How many items of lists are read. */
 const MOST_OPEN = 1_000
 const MOST_NAMED = 10
 
-/** One line of the answer, before anybody has asked what exactly it waits for. */
+/** One entry of the answer, whose reasons have not been read yet. */
 interface Spot {
   readonly rank: 0 | 1
   readonly position: number
@@ -234,7 +234,7 @@ export class Reasons {
     ]
   }
 
-  /** What the child itself waits for, as far down as is still readable. */
+  /** The reasons of the child itself, down to a limited level. */
   async #child(child: InstanceRow, question: Question): Promise<readonly Reason[]> {
     if (question.left <= 0 || question.level >= MOST_LEVELS) {
       return [{ kind: 'child', child, about: [], waits: [], more: true }]
@@ -247,7 +247,7 @@ export class Reasons {
   }
 }
 
-/** Nodes that something on its way can still reach, with those before them that have not ended. */
+/** Nodes that a live token can still reach, with the nodes before them that have not ended. */
 function unreached(
   instance: InstanceRow,
   net: CompiledNet,
@@ -300,7 +300,7 @@ function isBehind(place: Spot, position: number, item: number): boolean {
   return place.position > position || (place.position === position && place.item > item)
 }
 
-/** Whether a text is a place where a page ended. */
+/** Whether a text is a valid `next` of a page. */
 export function isWhyCursor(text: string): boolean {
   return /^[01]\.\d{1,9}\.-?\d{1,9}$/.test(text)
 }

@@ -43,7 +43,7 @@ export class RunControl {
       if (row.status !== 'failed' && row.status !== 'cancelled') {
         throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
       }
-      if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: nobody would be given it')
+      if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: it would never be handed out')
       if (row.instanceId !== null && !TERMINAL.has(memberOf(change, row.instanceId).row.state)) {
         const problem = `belongs to a workflow that is still going on; it counts there as ${row.status}`
         throw runError('conflict', p.id, problem)

@@ -69,7 +69,7 @@ function checkRight(gate: GateRow, { by, roles }: Vote, options: GateOptions): v
   const has = roles.length === 0 ? 'none' : roles.join(', ')
   throw new PetrelError(
     'denied',
-    `gate ${gate.id} takes one of the roles ${required.join(', ')}; ${by ?? 'whoever this is'} has ${has}`,
+    `gate ${gate.id} takes one of the roles ${required.join(', ')}; ${by ?? 'an unknown person'} has ${has}`,
     { gate: gate.id, required_roles: required, roles },
   )
 }

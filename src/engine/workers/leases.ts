@@ -95,7 +95,7 @@ export class StoredLeases implements Leases {
   async fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
     checkFilter(params)
     const runs = await this.#deps.polled(params.holder, this.#fetches.fetch(params))
-    if (!runs.some(mayReferAside)) return runs
+    if (!runs.some(mayHaveReference)) return runs
     // With their arguments they may be much longer than when they were claimed.
     const whole: RunRow[] = []
     let bytes = 0
@@ -119,7 +119,7 @@ export class StoredLeases implements Leases {
    * failed.
    */
   async #dereferenced(run: RunRow): Promise<RunRow | null> {
-    if (run.instanceId === null || !mayReferAside(run)) return run
+    if (run.instanceId === null || !mayHaveReference(run)) return run
     try {
       const payload = JSON.parse(run.payload) as Json
       if (!refersAside(payload)) return run
@@ -338,7 +338,7 @@ export class StoredLeases implements Leases {
   }
 }
 
-function mayReferAside({ instanceId, payload }: RunRow): boolean {
+function mayHaveReference({ instanceId, payload }: RunRow): boolean {
   return instanceId !== null && payload.includes('"$')
 }
 

@@ -28,7 +28,7 @@ export class Programs {
   }
 
   /** Whether arguments of its runs may be stored separately; true if the instance no longer exists. */
-  async keepsAside(instanceId: string): Promise<boolean> {
+  async storesArguments(instanceId: string): Promise<boolean> {
     return (await this.#net(instanceId))?.keepsAside ?? true
   }
 

@@ -15,7 +15,7 @@ const KEPT_BYTES = 32 * 1024 * 1024
 
 export class References {
   readonly #read: Store['read']['slot']
-  readonly #keepsAside: (instanceId: string) => Promise<boolean>
+  readonly #storesArguments: (instanceId: string) => Promise<boolean>
   readonly #most: number
   /** The least recently used is removed first. */
   readonly #kept = new Map<string, { readonly value: Json; readonly bytes: number }>()
@@ -24,16 +24,16 @@ export class References {
   readonly #asking = new Map<string, Promise<Json | undefined>>()
 
   /**
-   * `keepsAside`: whether an instance stores arguments separately at all. Otherwise, what looks like a reference is
+   * `storesArguments`: whether an instance stores arguments separately at all. Otherwise, what looks like a reference is
    * none.
    */
   constructor(
     store: Pick<Store, 'read'>,
-    keepsAside: (instanceId: string) => Promise<boolean>,
+    storesArguments: (instanceId: string) => Promise<boolean>,
     keptBytes = KEPT_BYTES,
   ) {
     this.#read = (params) => store.read.slot(params)
-    this.#keepsAside = keepsAside
+    this.#storesArguments = storesArguments
     this.#most = keptBytes
   }
 
@@ -42,7 +42,7 @@ export class References {
    * nothing deeper: values of the author may look like a reference.
    */
   async resolve(instanceId: string, payload: Json): Promise<Json | undefined> {
-    if (!refersAside(payload) || !(await this.#keepsAside(instanceId))) return payload
+    if (!refersAside(payload) || !(await this.#storesArguments(instanceId))) return payload
     const whole = isReference(payload) ? await this.#outOfLine(instanceId, payload.$ref) : payload
     if (whole === undefined) return undefined
     const { key, own } = sharedIn(whole)

@@ -49,7 +49,7 @@ export function bytesOf({ outcome, set = '', notes = '' }: Report): number {
 function commandProblem({ outcome, delivery }: Report, maxBytes: number): Failure | null {
   if (outcome.kind !== 'deferred' || outcome.command === undefined) return null
   const { subject, body, resendMs } = outcome.command
-  if (delivery.instanceId === null) return wrong('the run belongs to no workflow, so nobody could answer it')
+  if (delivery.instanceId === null) return wrong('the run belongs to no workflow, so no service could answer it')
   if (typeof subject !== 'string' || !SUBJECT.test(subject) || subject.length > LONGEST_SUBJECT) {
     return wrong(`a subject is a text of 1 to ${LONGEST_SUBJECT} characters without white space`)
   }

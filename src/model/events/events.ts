@@ -2,8 +2,8 @@
  * The events of the audit trail, by type. Writers take a type and its data, so that neither can be wrong; consumers have a
  * table or a switch over all types of a group, so that a new type does not compile until each has decided what it means.
  *
- * Databases also hold types that are not declared here: those of newer versions, and dotted words of clients. Consumers
- * ask a guard first and pass over what it does not know.
+ * Databases also contain types that are not declared here: those of newer versions, and dotted types of clients. Consumers
+ * call a guard first and skip unknown types.
  */
 import type { Json } from '../../net/net.ts'
 import {
@@ -30,7 +30,7 @@ export type Event = {
   readonly [T in EventType]: { readonly type: T; readonly data: EventData[T] }
 }[EventType]
 
-/** Each type with what it records. */
+/** Each type with a description of what it records. */
 export const EVENTS: Readonly<Record<EventType, string>> = {
   ...RUN_EVENTS,
   ...INSTANCE_EVENTS,
@@ -41,7 +41,10 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[]
 
-/** First words of dotted types. Clients of plain SQL cannot write types that begin with one of them: repeatable/70_events.sql. */
+/**
+ * First words of dotted types. Clients of plain SQL cannot write types that begin with one of them:
+ * repeatable/70_events.sql.
+ */
 export const RESERVED_PREFIXES: readonly string[] = [
   ...new Set(EVENT_TYPES.filter((type) => type.includes('.')).map((type) => type.split('.', 1)[0] as string)),
 ].sort()
@@ -65,7 +68,7 @@ export function isStoreEvent(type: string): type is StoreEventType {
 
 type FieldsOf<D> = D extends readonly unknown[] ? never : D extends object ? keyof D : never
 
-/** Data as read from the store: of any type, written by any version, and what is long is replaced by a marker. */
+/** Data as read from the store: of any type, written by any version; long values are replaced by markers. */
 export type StoredData = { readonly [F in FieldsOf<EventData[Exclude<EventType, 'progress'>]>]?: Json }
 
 /** Where and when an event happened. */
@@ -83,7 +86,7 @@ export interface EventPlace {
 export type NewEvent = Event & EventPlace
 
 declare const eventText: unique symbol
-/** Made by `eventRow` only, so that data always fits its type. */
+/** Created by `eventRow` only, so that data always matches its type. */
 export type EventText = string & { readonly [eventText]: true }
 
 /** As it is written. */

@@ -10,14 +10,14 @@ export interface InstanceEnd {
 
 export interface InstanceEventData extends Pick<NetEventData, 'instance.draining' | 'instance.compensating'> {
   'instance.created': null
-  /** It repeats an earlier one. */
+  /** It retries an earlier instance. */
   'instance.retries': { readonly retry_of: string; readonly actor?: string; readonly input_edited?: true }
-  /** `slot`: the limit under which it queues. */
+  /** `slot`: the quota under which it is queued. */
   'instance.queued': { readonly slot: string } | null
   'instance.dequeued': null
   'instance.started': null
   'instance.waiting': null
-  /** A number: at how many places an operator resumed it. null: it stopped waiting. */
+  /** A number: at how many places an operator resumed it. null: it has stopped waiting. */
   'instance.resumed': NetEventData['instance.resumed'] | null
   /** The names of the entries. */
   'instance.patched': { readonly actor?: string; readonly set: readonly string[] }
@@ -60,7 +60,7 @@ export interface ChildEnd {
 export interface NodeEventData
   extends Omit<NetEventData, 'instance.draining' | 'instance.compensating' | 'instance.resumed' | 'late_success'> {
   'node.completed': ChildEnd
-  /** `rerun`: the policy of the net has the work done again, so it is not final. */
+  /** `rerun`: the failure is not final, since the policy of the net runs the work again. */
   'node.failed': ChildEnd & { readonly rerun?: true }
 }
 
@@ -88,7 +88,7 @@ interface Answer {
 }
 
 export interface GateEventData {
-  /** An appeal names the run that governance forbade. */
+  /** An appeal names the run that governance refused. */
   'gate.opened': {
     readonly gate: string
     readonly appeal?: true

@@ -10,7 +10,7 @@ export interface LeaseStory {
 }
 
 /**
- * With what the worker reported besides the outcome: names of context entries, notes, and how many notes had no room.
+ * With the worker's remarks: names of context entries, notes, and how many notes were dropped.
  */
 export interface WorkStory extends LeaseStory {
   readonly set?: readonly string[]
@@ -18,14 +18,14 @@ export interface WorkStory extends LeaseStory {
   readonly notes_dropped?: number
 }
 
-/** `attempt`: failures so far. `reason`: a foreign client looks for it. */
+/** `attempt`: failures so far. `reason`: read by foreign clients. */
 export interface Ending extends WorkStory {
   readonly error?: Failure
   readonly attempt?: number
   readonly reason?: string
 }
 
-/** `rerun`: the policy of the net has the work done again, so it is not final. */
+/** `rerun`: the failure is not final, since the policy of the net runs the work again. */
 export interface FailedEnding extends Ending {
   readonly rerun?: true
 }

@@ -45,7 +45,7 @@ export interface StoreEventData {
 export const STORE_EVENTS = {
   'queue.paused': 'A queue was paused.',
   'queue.resumed': 'A queue was resumed.',
-  'worker.directed': 'A worker was told to take no more work, or to stop.',
+  'worker.directed': 'A worker was directed to take no more work, or to stop.',
   'cron.triggered': 'A schedule fired.',
   'cron.skipped': 'A schedule was due and did not fire.',
   'schedule.disabled': 'A schedule of the inbox was disabled because of an error.',

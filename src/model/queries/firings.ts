@@ -30,11 +30,11 @@ export interface ResultAt {
   readonly instanceId: string
   readonly node: string
   readonly fire: number
-  /** Of a list, all of it together: what is longer is not read. */
+  /** Most bytes of a list's results together; longer ones are not read. */
   readonly maxBytes: number
 }
 
-/** Stands for the results of a list that are longer than was asked for. */
+/** The marker for results of a list that are longer than requested. */
 export const TOO_LONG = Symbol('too long')
 
 export type ResultText = JsonText | typeof TOO_LONG | null
@@ -46,19 +46,19 @@ export interface PlaceAt {
   readonly item: number
 }
 
-/** What runs and attached children tell of a node's work. */
+/** Counts of the runs and attached children of a node. */
 export interface NodeRan {
   readonly node: string
   readonly fires: number
   readonly runs: number
-  /** Some of it has succeeded. */
+  /** Whether any of it has succeeded. */
   readonly done: boolean
 }
 
 /**
- * The results of a list are stored with its items, and are gathered when an expression names them or a page shows them: in
- * memory, within one transaction. Longer ones are not gathered. Gathering 100 MB took a process to 1.2 GB and so long that
- * its session was declared dead; beyond 512 MB no JavaScript string holds them.
+ * The results of a list are stored with its items, and are collected in memory when an expression names them or a page shows
+ * them, within one transaction. Longer ones are not collected: for 100 MB a process needed 1.2 GB and so long that its session
+ * was declared dead, and a JavaScript string has at most 512 MB.
  *
  * Bytes of JSON text, all items together.
  */

@@ -1,4 +1,4 @@
-/** Lists and counts for operators. Each reads as much as it shows; none is for a hot path. */
+/** Lists and counts for operators. The cost of each grows with what it shows; none is for a hot path. */
 import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
 
 export interface UniqueHolder {
@@ -10,7 +10,7 @@ export interface UniqueHolder {
   readonly attempt: number
   readonly runAt: number
   readonly tenant: string | null
-  /** The key is free from then on; null: as long as its holder counts. */
+  /** When the key is free; null: when its holder no longer counts. */
   readonly expiresAt: number | null
   /** States of the holder in which it counts. */
   readonly states: JsonText
@@ -21,7 +21,7 @@ export interface Overview {
   priorities(params: {
     readonly queue: string
   }): Promise<readonly { readonly priority: number; readonly count: number }[]>
-  /** Unique keys that somebody holds, by key. */
+  /** Unique keys with a holder, by key. */
   uniques(params: {
     readonly tenant: string | null
     readonly limit: number
@@ -40,11 +40,11 @@ export interface QueueStats {
   readonly retryable: number
   readonly held: number
   readonly active: number
-  /** Since the database was made. */
+  /** Since the database was created. */
   readonly succeeded: number
   readonly failed: number
   readonly cancelled: number
-  /** Failed executions that were tried again. */
+  /** Failed executions that were retried. */
   readonly retried: number
   /** The last minutes in which anything ended, oldest first. */
   readonly minutes: readonly TotalRow[]

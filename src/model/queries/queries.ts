@@ -26,8 +26,8 @@ import type { StepQueries } from './steps.ts'
 import type { TreeQueries } from './trees.ts'
 
 /**
- * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as
- * many come as fit, in order, the others as markers (shown.ts). Left out: all of them, whole.
+ * Read models. No locks; each is one statement or a few. `maxBytes`: for display; payloads, results and other values are
+ * returned in order as far as they fit, the others as markers (shown.ts). Left out: all of them, complete.
  */
 export interface Queries extends ExecutionQueries {
   readonly definitions: DefinitionQueries
@@ -37,13 +37,13 @@ export interface Queries extends ExecutionQueries {
   now(): Promise<number>
 }
 
-/** Runs, instances and all that belongs to them; queues, limits, workers and schedules. */
+/** Runs, instances and everything that belongs to them; queues, limits, workers and schedules. */
 export interface ExecutionQueries {
   readonly trees: TreeQueries
   readonly steps: StepQueries
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
-  /** Runs a session holds by the store's word. */
+  /** Runs that a session holds according to the store. */
   heldBy(sessionId: string): Promise<readonly RunRow[]>
   instance(id: string): Promise<InstanceRow | null>
   net(hash: string): Promise<NetRow | null>
@@ -51,16 +51,16 @@ export interface ExecutionQueries {
   listRuns(params: RunQuery): Promise<readonly RunRow[]>
   /** Inbox runs, newest first. */
   listInbox(query: InboxQuery): Promise<InboxPage>
-  /** What waits and what is held, by type. Reads as much as queueCounts does. */
+  /** Pending and leased runs, by type. Reads as much as queueCounts. */
   typeDepths(): Promise<readonly TypeDepth[]>
   countInstances(): Promise<ReadonlyMap<string, number>>
   countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
-  /** How many a list would give in all, counted up to `atMost`: a total on a page must not read a million rows. */
+  /** The length of a list, counted up to `atMost`: a total on a page must not read a million rows. */
   countListedRuns(query: RunQuery, atMost: number): Promise<number>
   countListedInstances(query: InstanceQuery, atMost: number): Promise<number>
-  /** What waits and is held, by queue. Reads every pending and leased run's entry in partial indexes, nothing else. */
+  /** Pending and leased runs, by queue. Reads only their entries in partial indexes. */
   queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]>
-  /** Ended runs by queue and minute, from `since` on, besides the sum of all before (minute 0). */
+  /** Ended runs by queue and minute, from `since` on, and the sum of all before (minute 0). */
   totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]>
   /** Runs of one instance in the order they were created. */
   instanceRuns(params: {
@@ -69,21 +69,21 @@ export interface ExecutionQueries {
     readonly after: string | null
     readonly maxBytes?: number
   }): Promise<readonly RunRow[]>
-  /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
+  /** How many instances wait before this one in the queue of its quota, counted up to `atMost`. */
   queuedBefore(params: {
     readonly quotaKey: string
     readonly queuedAt: number
     readonly id: string
     readonly atMost: number
   }): Promise<number>
-  /** Oldest first; `limit`: so many of them. */
+  /** Oldest first, at most `limit`. */
   children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
   slots(params: {
     readonly instanceId: string
     readonly prefix: SlotPrefix
     readonly maxBytes?: number
   }): Promise<readonly SlotRow[]>
-  /** Of one slot; null: there is none. */
+  /** One slot; null: there is none. */
   slot(params: { readonly instanceId: string; readonly key: SlotKey }): Promise<JsonText | null>
   /** Results of nodes as in Loaded.results. */
   results(params: {
@@ -93,7 +93,7 @@ export interface ExecutionQueries {
   }): Promise<ReadonlyMap<string, string | null>>
   /** As in Loaded.resultsAt. */
   resultAt(params: ResultAt): Promise<ResultText>
-  /** How far instances have come; those that do not exist are left out. */
+  /** The progress of instances; those that do not exist are left out. */
   progress(params: { readonly instanceIds: readonly string[] }): Promise<ReadonlyMap<string, Progress>>
   /**
    * Follows one instance by seq. As with all pages of events: fewer than `limit` if they are long (shown.ts), never
@@ -104,10 +104,10 @@ export interface ExecutionQueries {
     readonly afterSeq: number
     readonly limit: number
   }): Promise<readonly StoredEvent[]>
-  /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
+  /** Full history of a run, one row per event of the view workflow_history, oldest first. */
   runHistory(runId: string): Promise<readonly StoredEvent[]>
   /**
-   * For showing: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then
+   * For display: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then
    * markers.
    */
   runHistoryPage(params: {
@@ -118,7 +118,7 @@ export interface ExecutionQueries {
   /** Full histories of many runs. Runs without history are not in the map. */
   histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
   /**
-   * Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. Whole until
+   * Failed executions since the run was created or last redriven, oldest first, the newest `limit` of each run. Complete until
    * their sum exceeds PAGE_BYTES, the newest of a run first; then code and message alone, and a marker for the details.
    */
   errorsOf(params: {
@@ -126,7 +126,7 @@ export interface ExecutionQueries {
     readonly limit: number
   }): Promise<ReadonlyMap<string, readonly RunError[]>>
   /**
-   * Those of these runs that were leased once and whose holder did not end the lease: it ran out, or the work timed
+   * Those of these runs that had a lease which their holder did not end: it ran out, or the work timed
    * out.
    */
   leasesLost(params: { readonly runIds: readonly string[] }): Promise<ReadonlySet<string>>
@@ -134,15 +134,15 @@ export interface ExecutionQueries {
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
   /** The global feed through a filter. */
   events(query: EventQuery): Promise<EventPage>
-  /** The feed shows by now whatever has an id up to this: where those begin who want only what comes. */
+  /** The feed shows all events up to this id: readers that want only new events begin after it. */
   feedEnd(): Promise<number>
   /** Id of the oldest event kept; 0: none. */
   feedStart(): Promise<number>
   gate(id: string): Promise<GateRow | null>
   openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
-  /** Open gates of an instance for showing, oldest first; as with `maxBytes`, of a page. */
+  /** Open gates of an instance for display, oldest first, as with the `maxBytes` of a page. */
   shownGates(params: { readonly instanceId: string; readonly limit: number }): Promise<readonly GateRow[]>
-  /** For showing, too. */
+  /** For display, too. */
   listGates(query: GateQuery): Promise<readonly GateRow[]>
   queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
   /** Configured queues, and whether each is paused. */
@@ -173,14 +173,14 @@ export interface InstanceQuery {
   readonly kind?: string | null
   readonly startKey?: string | null
   readonly retryOf?: string | null
-  /** Created at this moment or later. */
+  /** Created at this time or later. */
   readonly createdAfter?: number | null
   /** Created earlier than this. */
   readonly createdBefore?: number | null
   readonly limit: number
   /** Newest first, strictly older than this id. */
   readonly before: string | null
-  /** Passed over after `before`; each costs as much as one listed. */
+  /** How many are skipped after `before`; each costs as much as a listed one. */
   readonly offset?: number
 }
 
@@ -206,10 +206,10 @@ export interface RunQuery {
   readonly rootId?: string | null
   /** Besides `status`: pending runs in one of these parts. Both null: any run. */
   readonly wait?: readonly RunWait[] | null
-  /** Created then or later; read from the rows that the rest leaves. */
+  /** Created at this time or later; applied after the other conditions. */
   readonly createdFrom?: number | null
   readonly createdBefore?: number | null
-  /** Left out: the newest first. Else the newest of them, so many, in this order; `before` means nothing then. */
+  /** Left out: the newest first. Otherwise that many of the newest, in this order; `before` is ignored. */
   readonly sort?: RunSort | null
   readonly limit: number
   readonly before: string | null
@@ -237,8 +237,8 @@ export interface EventQuery {
 
 export interface EventPage {
   readonly events: readonly StoredEvent[]
-  /** Everything up to this id has been looked at: ask after it next. */
+  /** Everything up to this id has been read: the next page begins after it. */
   readonly cursor: number
-  /** true: there may be more behind the cursor already. */
+  /** true: there may be more after the cursor already. */
   readonly more: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * Reads of whole trees of instances: what a projection shows of a workflow and all that is nested in it. Each is one
- * statement however large the tree, and bounded where it says so.
+ * Reads of trees of instances: what a projection shows of a workflow and everything nested in it. Each is one statement
+ * however large the tree is, and bounded where stated.
  */
 
 import type { SlotKey, SlotPrefix } from '../../net/slots.ts'
@@ -12,11 +12,11 @@ export interface TreeQueries {
   nameHolders(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   nets(hashes: readonly string[]): Promise<readonly NetRow[]>
   /**
-   * These instances and what is attached below them, outer ones first, at most `limit` in all. Of lists only items
+   * These instances and the children attached below them, outer ones first, at most `limit` in all. Of lists only items
    * [from, from + count) of the instance itself, and the first `count` of those below it.
    */
   below(params: { readonly windows: readonly Window[]; readonly limit: number }): Promise<readonly InstanceRow[]>
-  /** Instances around these, up to their roots: parents, their parents and so on. */
+  /** The ancestors of these instances, up to their roots. */
   ancestors(params: { readonly ids: readonly string[] }): Promise<readonly InstanceRow[]>
   slotsOf(params: {
     readonly instanceIds: readonly string[]
@@ -36,9 +36,9 @@ export interface TreeQueries {
     readonly limit: number
     readonly maxBytes: number
   }): Promise<readonly RunBrief[]>
-  /** Counters of runs over an instance and all that is attached below it; finals are not counted. */
+  /** Counts of runs of an instance and everything attached below it, without finals. */
   totals(params: { readonly ids: readonly string[] }): Promise<ReadonlyMap<string, Totals>>
-  /** Those of these instances in which (or below which) some work is due or has begun. */
+  /** Those of these instances in which, or below which, work is due or has begun. */
   begun(params: { readonly ids: readonly string[] }): Promise<ReadonlySet<string>>
   roots(query: RootQuery): Promise<readonly InstanceRow[]>
   /** Counts no further than `most`. */
@@ -90,7 +90,7 @@ export interface Totals {
 export interface RootQuery {
   readonly dialect: string
   readonly states: readonly string[] | null
-  /** true: some work is due or has begun; false: none yet. null: either. */
+  /** true: work is due or has begun; false: none yet. null: either. */
   readonly begun: boolean | null
   readonly name: string | null
   readonly tenant: string | null

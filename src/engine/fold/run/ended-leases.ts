@@ -1,5 +1,5 @@
 /**
- * Leases that end without a report of their worker: its session died, the lease ran out, or nobody received the run.
+ * Leases that end without a report of their worker: its session died, the lease ran out, or no worker received the run.
  */
 
 import type { RunRow } from '../../../model/rows.ts'
