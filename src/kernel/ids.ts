@@ -57,7 +57,7 @@ export function idOfName(name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
 }
 
-/** An id as it is stored, whatever case it was written in; null: the text is no id. */
+/** An id as it is stored, whatever case it was written in; null: the text is not an id. */
 export function readId(text: string): string | null {
   const id = text.toLowerCase()
   return SHAPE.test(id) ? id : null

@@ -27,10 +27,10 @@ async function read(file: string, text: string, others: Others): Promise<Definit
 }
 
 function unknownNotation(value: unknown): Parameters<typeof locateMistakes>[1][number] {
-  const hint = `a definition says what it is: ${NOTATIONS.map((n) => `\`${markText(n)}\``).join(', ')}`
+  const hint = `a definition declares its notation: ${NOTATIONS.map((n) => `\`${markText(n)}\``).join(', ')}`
   const { kind, type } = (value ?? {}) as { readonly kind?: unknown; readonly type?: unknown }
   const [field, word] = kind !== undefined ? (['kind', kind] as const) : (['type', type] as const)
-  if (typeof word !== 'string') return { path: [], message: 'this is no definition of any known notation', hint }
+  if (typeof word !== 'string') return { path: [], message: 'this is not a definition of any known notation', hint }
   const words = NOTATIONS.flatMap(({ mark }) => (mark.field === field ? mark.words : []))
   const near = closest(word, words)
   return {

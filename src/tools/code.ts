@@ -71,7 +71,7 @@ export async function scriptOf(script: Fields[string], { name, cwd, suffix }: Or
     if (suffix !== null && !(given.endsWith(suffix) && file.endsWith(suffix))) throw missing(`is no ${suffix} file`)
     const found = await stat(file)
     // A pipe or a device may have no end.
-    if (!found.isFile() || found.size > LONGEST_SCRIPT) throw missing('is no file of at most 10 MiB')
+    if (!found.isFile() || found.size > LONGEST_SCRIPT) throw missing('is not a file of at most 10 MiB')
     return { text: await readFile(file, 'utf8'), file }
   } catch (error) {
     if (error instanceof ToolFault) throw error

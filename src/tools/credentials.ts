@@ -52,7 +52,7 @@ async function fromFile(name: string): Promise<Json | undefined> {
     throw invalid(`the file that ${FILE} names cannot be read (${code})`)
   })
   const all = await parsed(text, `the file that ${FILE} names`, extname(path).toLowerCase())
-  if (!isMap(all)) throw invalid(`the file that ${FILE} names is no map of names to credentials`)
+  if (!isMap(all)) throw invalid(`the file that ${FILE} names is not a map of names to credentials`)
   return Object.hasOwn(all, name) ? all[name] : undefined
 }
 

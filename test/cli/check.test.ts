@@ -160,7 +160,7 @@ finals: a
     [
       'an undefined child',
       '  a: { child: sub }\n',
-      "4:15 nodes.a.child: there is no net 'sub' (nested nets stand under `nets:`)",
+      "4:15 nodes.a.child: there is no net 'sub' (nested nets are under `nets:`)",
     ],
     [
       'an unquoted template',
@@ -236,8 +236,8 @@ describe('defaults of a net', () => {
 describe('mistakes in a workflow of jobs', () => {
   it.each([
     ['an unknown kind', 'type: chian\nsteps: []\n', "1:7 type: unknown type 'chian' (did you mean 'chain'?)"],
-    ['nothing that names a notation', 'steps: []\n', '1:1 : this is no definition of any known notation'],
-    ['a list', '- a\n', '1:1 : this is no definition of any known notation'],
+    ['nothing that names a notation', 'steps: []\n', '1:1 : this is not a definition of any known notation'],
+    ['a list', '- a\n', '1:1 : this is not a definition of any known notation'],
     ['an empty chain', 'type: chain\nsteps: []\n', '2:8 steps: steps array must contain at least one element'],
     ['no steps', 'type: chain\n', '1:1 steps: a chain needs steps'],
     ['jobs in a chain', 'type: chain\njobs: []\n', "2:1 jobs: a chain has no key 'jobs'"],

@@ -145,7 +145,7 @@ describe('policies and timeouts', () => {
     expect(lines.filter((line) => !line.includes('redriven'))).toEqual([
       'a retrying@0',
       'a failed@0',
-      'a once more@0',
+      'a again@0',
       'a retrying@0',
       'a succeeded@0',
     ])

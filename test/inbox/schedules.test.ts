@@ -234,7 +234,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect(await runs()).toHaveLength(1)
     const disabled = await row(broken)
     expect(disabled).toMatchObject({ enabled: false, lastRunAt: null })
-    expect(disabled.disabledReason).toMatch(/^schedule: '99 9 \* \* \*' is no cron expression: ./)
+    expect(disabled.disabledReason).toMatch(/^schedule: '99 9 \* \* \*' is not a cron expression: ./)
     expect(warnings).toEqual([`schedule ${broken} of report.daily.v1 is disabled: ${disabled.disabledReason}`])
     expect(await d.doctor()).toEqual([
       {

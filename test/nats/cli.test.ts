@@ -98,7 +98,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
   it('reports mistakes, and that NATS is not reachable yet', async () => {
     expect(await cli.petrel('server', '--port', '0', '--nats', 'http://x')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('no address of NATS'),
+      err: expect.stringContaining('not an address of NATS'),
     })
     expect(await cli.petrel('server', '--port', '0', '--nats', 'nats://x', '--nats-prefix', 'a b')).toMatchObject({
       code: 2,

@@ -152,7 +152,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
         const { start } = await readDefinition('orders.net.json', text)
         const [started] = await engine.start([{ ...start, tenant: 'evil' }])
         const run = await until(async () => (await engine.view(started?.id as string))?.runs.find((r) => r.error))
-        expect([run.status, run.error]).toEqual(['failed', expect.stringContaining('is no subject')])
+        expect([run.status, run.error]).toEqual(['failed', expect.stringContaining('is not a subject')])
         expect(await engine.commands.of({ runIds: [run.id] })).toEqual([])
       }
       expect(await engine.queries.sagas.get(id)).toMatchObject({ state: 'in_progress' })

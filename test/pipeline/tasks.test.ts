@@ -284,7 +284,7 @@ describe('an expression that cannot be evaluated fails the step', () => {
     const rules = [rule(null, 'continue', { set: { 'ctx.x': '{{ [] | int + {} }}' }, line: 9 })]
     expect(await fails([task('a', { rules })])).toContain('the set of rule 1 (line 9) cannot be evaluated')
     expect(await fails([task('a', { set: { 'ctx.x': '{{ 1 + "a" }}' } })])).toContain('its set cannot be evaluated')
-    expect(await fails([task('a', { set: { 'ctx.': 1 } })])).toContain('`ctx.` is no target')
+    expect(await fails([task('a', { set: { 'ctx.': 1 } })])).toContain('`ctx.` is not a target')
   })
 
   it('a set below a value that is not a mapping', async () => {

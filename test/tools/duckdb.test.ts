@@ -115,7 +115,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     const error = await errorOf('duckdb', { query }, { tools: { duckdbMemory: '50MB' } })
     expect(error).toMatchObject({ kind: 'storage_quota', code: 'DUCKDB_OUT_OF_MEMORY' })
     expect(() => call('duckdb', { query }, { tools: { duckdbMemory: 'much' } })).toThrow(
-      '"much" is no amount of memory',
+      '"much" is not an amount of memory',
     )
   })
 

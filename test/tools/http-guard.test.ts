@@ -159,7 +159,7 @@ describe('addresses that are not public', () => {
     try {
       expect(await resultOf('http', { url: `${server.url}/echo` })).toBeTruthy()
       process.env['PETREL_HTTP_ALLOW'] = '10.0.0.0/99'
-      expect(() => call('http', { url: server.url })).toThrow('"10.0.0.0/99" is no host name, address or network')
+      expect(() => call('http', { url: server.url })).toThrow('"10.0.0.0/99" is not a host name, address or network')
     } finally {
       delete process.env['PETREL_HTTP_ALLOW']
     }

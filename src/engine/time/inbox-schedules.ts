@@ -190,7 +190,7 @@ function brokenRule({ type, schedule, timezone, priority, maxAttempts }: Rules):
     new Cron(schedule.trim(), { timezone, paused: true })
     return null
   } catch (error) {
-    return { field: 'schedule', rule: `'${schedule}' is no cron expression: ${(error as Error).message}` }
+    return { field: 'schedule', rule: `'${schedule}' is not a cron expression: ${(error as Error).message}` }
   }
 }
 

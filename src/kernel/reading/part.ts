@@ -196,7 +196,7 @@ function shown(value: unknown): string {
 
 function textHint(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: '${value}'`
-  return value === '' ? 'leave it out, or say something' : 'write one text'
+  return value === '' ? 'leave it out, or give a text' : 'write one text'
 }
 
 /** The word meant by a typing error; null: none is close. */

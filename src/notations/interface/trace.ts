@@ -82,7 +82,7 @@ const INSTANCE_OUTCOMES: Outcomes<InstanceEventType | NodeEventType | GateEventT
   'node.completed': null,
   'node.failed': null,
   'node.skipped': 'skipped',
-  'node.rerun': 'once more',
+  'node.rerun': 'again',
   'node.routed': null,
   'node.final_failed': 'final failed',
   'each.opened': null,

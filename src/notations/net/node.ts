@@ -22,7 +22,7 @@ const OTHER_KEYS = [
 const NODE_KEYS = [...WORK_KINDS, ...RUN_KEYS, ...OTHER_KEYS]
 
 export function readNode(key: string, part: Part, build: Build): Node {
-  if (part.value === null) part.wrong(`node '${key}' does not say what it does`, `one of: ${WORK_KINDS.join(', ')}`)
+  if (part.value === null) part.wrong(`node '${key}' must name its work`, `one of: ${WORK_KINDS.join(', ')}`)
   else part.hasOnly(NODE_KEYS, `node '${key}'`)
   for (const name of [...OTHER_KEYS, ...WORK_KINDS]) {
     if (part.has(name)) build.places.set(`nodes.${key}.${placeName(name)}`, part.get(name).path)

@@ -59,7 +59,7 @@ export function parseNet(source: Source): Definition {
       const near = closest(name, names)
       from.wrong(
         `there is no net '${name}'`,
-        near === null ? 'nested nets stand under `nets:`' : `did you mean '${near}'?`,
+        near === null ? 'nested nets are under `nets:`' : `did you mean '${near}'?`,
       )
       return null
     }

@@ -14,7 +14,7 @@ export function readWork(key: string, part: Part, build: Build): Work {
   const kinds = WORK_KINDS.filter((kind) => part.has(kind))
   const [kind] = kinds
   if (kind === undefined) {
-    if (part.isObject) part.wrong(`node '${key}' does not say what it does`, `one of: ${WORK_KINDS.join(', ')}`)
+    if (part.isObject) part.wrong(`node '${key}' must name its work`, `one of: ${WORK_KINDS.join(', ')}`)
     return { kind: 'pass' }
   }
   if (kinds.length > 1) {

@@ -98,7 +98,7 @@ function targetOf(location: string, base: URL): URL {
   try {
     url = new URL(location, base)
   } catch {
-    throw refuse('something that is no URL')
+    throw refuse('something that is not a URL')
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refuse(`${url.protocol}, which http does not follow`)
   // Credentials that a server puts into a location must not be sent.

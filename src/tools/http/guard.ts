@@ -108,7 +108,7 @@ function sorted(entries: readonly string[]): { readonly names: readonly string[]
     else
       throw new PetrelError(
         'invalid_request',
-        `"${entry}" is no host name, address or network a tool could be allowed to reach`,
+        `"${entry}" is not a host name, address or network`,
       )
   }
   return { names, networks }

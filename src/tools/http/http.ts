@@ -62,7 +62,7 @@ function checkUrl(config: Fields): Problem[] {
   const url = config[name]
   if (typeof url !== 'string' || hasTemplate(url) || /^https?:\/\/./i.test(url.trim())) return []
   return [
-    { path: [name], message: `${name} is no http:// or https:// URL`, hint: `${name}: https://example.com/items` },
+    { path: [name], message: `${name} is not an http:// or https:// URL`, hint: `${name}: https://example.com/items` },
   ]
 }
 

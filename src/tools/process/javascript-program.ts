@@ -38,7 +38,7 @@ function report(text) {
 }
 
 let stage = 'code'
-function tell(error) {
+function reportError(error) {
   const is = types.isNativeError(error) || error instanceof Error
   const type = is ? String(error.name) : typeof error
   const bases = []
@@ -53,8 +53,8 @@ function tell(error) {
   const code = is && typeof error.code === 'string' ? error.code : typeof error?.cause?.code === 'string' ? error.cause.code : undefined
   report(JSON.stringify({ error: { type, bases: [type, ...bases], message: message.slice(0, 2000), traceback, stage, code } }))
 }
-process.on('uncaughtException', tell)
-process.on('unhandledRejection', tell)
+process.on('uncaughtException', reportError)
+process.on('unhandledRejection', reportError)
 
 function written(value) {
   const text = JSON.stringify(value === undefined ? null : value, function (key, each) {
@@ -104,6 +104,6 @@ async function run() {
   stage = 'result'
   report('{"result": ' + written(value) + '}')
 }
-run().catch(tell)
+run().catch(reportError)
 })()
 `

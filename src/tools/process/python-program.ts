@@ -30,7 +30,7 @@ def petrel():
             data = data[os.write(out, data):]
         os.close(out)
 
-    def tell(error):
+    def report_error(error):
         import traceback
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename != given['file']:
@@ -201,7 +201,7 @@ def petrel():
         stage = 'result'
         text = written(value)
     except BaseException as error:
-        tell(error)
+        report_error(error)
         return
     report('{"result": ' + text + '}')
 

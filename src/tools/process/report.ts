@@ -59,7 +59,7 @@ function brokenOff(end: ChildEnd, { kind, program, timeoutMs, resultBytes }: Rep
         details,
       }
     case 'result_too_large': {
-      const message = `the result is longer than ${resultBytes} bytes of JSON; keep it elsewhere and give back where`
+      const message = `the result is longer than ${resultBytes} bytes of JSON; store it elsewhere and return a reference`
       return { kind: 'transform', code: 'RESULT_TOO_LARGE', message, details }
     }
     case 'ended':

@@ -30,7 +30,7 @@ const CLOSING_MS = 2000
 
 export function checkFence({ memory }: Fence): void {
   if (/^\d+(\.\d+)? ?[KMGT]i?B$/i.test(memory)) return
-  throw new PetrelError('invalid_request', `"${memory}" is no amount of memory for duckdb, such as 512MB or 4GB`)
+  throw new PetrelError('invalid_request', `"${memory}" is not an amount of memory for duckdb, such as 512MB or 4GB`)
 }
 
 let opened = 0

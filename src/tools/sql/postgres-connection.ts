@@ -80,7 +80,7 @@ function byUrl(url: string): Target {
     const password = decodeURIComponent(new URL(url).password)
     return { config: { connectionString: url }, password: password === '' ? null : password }
   } catch {
-    throw misfit('the URL of the database is none')
+    throw misfit('the URL of the database is not valid')
   }
 }
 

@@ -104,7 +104,7 @@ onBothStores('nested workflows', (stage) => {
       expect(body.error.details.validation_errors).toEqual([
         {
           path: `$${'.jobs[0].steps[0]'.repeat(5)}`,
-          message: 'workflows nest at most 10 levels deep; this one lies on level 11',
+          message: 'workflows nest at most 10 levels deep; this one is on level 11',
         },
       ])
       expect((await s.get('/ojs/manifest')).text).toMatch(/"max_workflow_depth":10|"max_nesting_depth":10/)
@@ -119,14 +119,14 @@ onBothStores('nested workflows', (stage) => {
 
   describe('10.1 what may not be nested where', () => {
     it.each([
-      ['chain', chain(once('a'), chain(once('b'))), '$.steps[1]', 'a chain cannot stand directly inside a chain'],
-      ['group', group(group(once('b'))), '$.jobs[0]', 'a group cannot stand directly inside a group'],
-      ['batch', batch([batch([once('b')])]), '$.jobs[0]', 'a batch cannot stand directly inside a batch'],
+      ['chain', chain(once('a'), chain(once('b'))), '$.steps[1]', 'a chain cannot be directly inside a chain'],
+      ['group', group(group(once('b'))), '$.jobs[0]', 'a group cannot be directly inside a group'],
+      ['batch', batch([batch([once('b')])]), '$.jobs[0]', 'a batch cannot be directly inside a batch'],
       [
         'batch in a group in a batch: only the direct one counts',
         group(batch([chain(chain(once('a')))])),
         '$.jobs[0].jobs[0].steps[0]',
-        'a chain cannot stand directly inside a chain',
+        'a chain cannot be directly inside a chain',
       ],
     ])('%s', async (_, body, path, message) => {
       const reply = await f.post(body)

@@ -30,7 +30,7 @@ export class Children {
   /** The hash of this step's net. */
   reference(step: Step): string {
     const target = this.#nested.targetOf(step)
-    if (target === null) throw new Error(`step '${step.name}' is no workflow`)
+    if (target === null) throw new Error(`step '${step.name}' is not a workflow`)
     const own = target.workflow === null ? target.definition.start.net : target.workflow
     const timeoutMs = shorter(own.timeoutMs, step.timeoutMs)
     const key = `${step.workflow}/${timeoutMs}`

@@ -120,7 +120,7 @@ describe('inputSchema and outputSchema', () => {
 `),
     ).toEqual([
       "10:27 spec.steps[0].inputSchema.properties.amount.type: not a JSON Schema: must be equal to one of the allowed values (did you mean 'number'?)",
-      '11:21 spec.steps[0].outputSchema: outputSchema is a JSON Schema, this is no mapping (outputSchema: { type: object, required: [id] })',
+      '11:21 spec.steps[0].outputSchema: outputSchema is a JSON Schema, this is not a mapping (outputSchema: { type: object, required: [id] })',
       "13:20 spec.steps[1].inputSchema: not a JSON Schema: can't resolve reference #/definitions/none from id # (inputSchema: { type: object, required: [id] })",
       '14:32 spec.steps[1].outputSchema.minimum: not a JSON Schema: must be number (outputSchema: { type: object, required: [id] })',
     ])

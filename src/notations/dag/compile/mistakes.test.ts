@@ -315,7 +315,7 @@ describe('mistakes in triggers', () => {
     [
       'an invalid schedule',
       '{ schedule: every day }',
-      ["4:30 spec.trigger.schedule: 'every day' is no schedule (five fields as in '0 9 * * mon', or '@every 15m')"],
+      ["4:30 spec.trigger.schedule: 'every day' is not a schedule (five fields as in '0 9 * * mon', or '@every 15m')"],
     ],
     [
       'a day that never comes',
@@ -350,14 +350,14 @@ describe('mistakes in templates', () => {
       'a step that is no dependency',
       "action: 'after {{ results.later.at }}'",
       [
-        "8:17 spec.steps[1].action: step 'later' has not ended by then: it is no dependency (names: input, results.STEP of fetch)",
+        "8:17 spec.steps[1].action: step 'later' has not ended by then: it is not a dependency (names: input, results.STEP of fetch)",
       ],
     ],
     [
       'the step itself',
       "with: '{{ report }}'",
       [
-        "8:15 spec.steps[1].with: step 'report' has not ended by then: it is no dependency (names: input, results.STEP of fetch)",
+        "8:15 spec.steps[1].with: step 'report' has not ended by then: it is not a dependency (names: input, results.STEP of fetch)",
       ],
     ],
     [

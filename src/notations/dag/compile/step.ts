@@ -60,7 +60,7 @@ function checkKind(part: Part, step: Step, reading: Reading): void {
   if (step.approval !== null && String(step.approval.options['title'] ?? '').includes('{{')) {
     reading.warn(
       part.get(part.has('approval') ? 'approval' : 'action').path,
-      'the title of a gate is no template',
+      'the title of a gate is not a template',
       null,
     )
   }
@@ -112,7 +112,7 @@ const INVALID = /^schema is invalid: data(\/[^ ]*)? ([^,]*)/
 function readSchema(part: Part, what: string, reading: Reading): Json | null {
   if (!part.given) return null
   if (!part.isObject && typeof part.value !== 'boolean') {
-    part.wrong(`${what} is a JSON Schema, this is no mapping`, `${what}: { type: object, required: [id] }`)
+    part.wrong(`${what} is a JSON Schema, this is not a mapping`, `${what}: { type: object, required: [id] }`)
     return null
   }
   const schema = part.json()

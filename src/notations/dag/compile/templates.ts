@@ -105,7 +105,7 @@ class Templates {
   #ofStep(name: string, inner: string | undefined, spot: Spot): Problem | null {
     const own = spot.undo && name === spot.step.name
     if (!own && !spot.step.dependsOn.includes(name) && !this.#ancestors.has(spot.step.name, name)) {
-      return { message: `step '${name}' has not ended by then: it is no dependency`, near: null }
+      return { message: `step '${name}' has not ended by then: it is not a dependency`, near: null }
     }
     const steps = inner === undefined ? null : this.#stepsIn(name)
     if (inner === undefined || steps === null || steps.has(inner)) return null

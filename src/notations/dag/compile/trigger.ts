@@ -54,7 +54,7 @@ function checkSchedule(part: Part, { schedule, timezone }: Trigger): void {
   } catch (error) {
     if (!(error instanceof PetrelError)) throw error
     const zone = error.details['wrong'] === 'timezone'
-    const message = zone ? `there is no time zone '${timezone}'` : `'${schedule}' is no schedule`
+    const message = zone ? `there is no time zone '${timezone}'` : `'${schedule}' is not a schedule`
     const hint = zone ? zoneHint(timezone) : "five fields as in '0 9 * * mon', or '@every 15m'"
     ;(zone && part.has('timezone') ? part.get('timezone') : at).wrong(message, hint)
   }

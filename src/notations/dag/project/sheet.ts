@@ -18,7 +18,7 @@ export interface Shown {
 }
 
 export function sheetOf({ status, steps, before }: Shown, now: number): Sheet {
-  const shown = steps.length <= MOST_STEPS ? steps : mostTelling(steps)
+  const shown = steps.length <= MOST_STEPS ? steps : mostRelevant(steps)
   return {
     state: stateOf(status),
     facts: factsOf(status),
@@ -58,7 +58,7 @@ function factsOf({ transitions, costAccumulated, conditions }: DagStatus): reado
   ]
 }
 
-function mostTelling(steps: readonly StepView[]): readonly StepView[] {
+function mostRelevant(steps: readonly StepView[]): readonly StepView[] {
   return steps.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_STEPS)
 }
 
@@ -88,7 +88,7 @@ function noteOf({ state, error, undo, gate, child, run, node }: StepView): strin
     notes.push(`by ${brief(gate.answeredBy)}`)
   if (child !== null) notes.push(`${brief(child.name, 30)} ${child.id}`)
   if (run?.status === 'leased')
-    notes.push(run.deferred ? 'deferred' : `held by ${brief(run.leasedBy ?? 'somebody', 30)}`)
+    notes.push(run.deferred ? 'deferred' : `held by ${brief(run.leasedBy ?? 'an unnamed worker', 30)}`)
   if (undo !== null) notes.push(undoNote(undo.status, undo.lastError))
   return notes.join('; ')
 }

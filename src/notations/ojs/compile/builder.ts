@@ -19,23 +19,23 @@ import { type BatchTree, type ChainTree, checkJob, type GroupTree, type JobTree,
 
 export interface Built {
   readonly start: Pick<StartParams, 'net'> & Required<Pick<StartParams, 'nets' | 'literals' | 'items'>>
-  /** How the workflow's value is read out of its results. */
+  /** How the value of the workflow is read from its results. */
   readonly shape: Shape
-  /** All its jobs, those of nested workflows among them, callbacks not. */
+  /** All its jobs, including those of nested workflows, without callbacks. */
   readonly jobs: number
   readonly nested: boolean
-  /** Start keys of the workflow and of those nested in it, where their author named them. */
+  /** Start keys of the workflow and of those nested in it, if their author named them. */
   readonly names: readonly string[]
 }
 
 export interface BuildOptions {
-  /** May look at the arguments of each job, and is told where it stands. */
+  /** Called with the arguments of each job and its place, to check them. */
   readonly checkArgs?: (args: Json, path: string) => void
   /** The start key of a workflow that its author named. */
   readonly startKey?: (id: string) => string
 }
 
-/** A lone job becomes a chain of one. Throws PetrelError naming the place of what is wrong. */
+/** A lone job becomes a chain of one. Throws a PetrelError that names the place of the mistake. */
 export function buildWorkflow(tree: Tree, options: BuildOptions = {}): Built {
   const { checkArgs = () => undefined, startKey = (id) => id } = options
   const building: Building = { nets: new Map(), names: [], checkArgs, startKey }
@@ -55,7 +55,7 @@ export function buildWorkflow(tree: Tree, options: BuildOptions = {}): Built {
 interface Building {
   /** All nets met, by hash. */
   readonly nets: Map<string, Net>
-  /** Start keys of all that is named, the root's among them. */
+  /** Start keys of all named workflows, including the root. */
   readonly names: string[]
   readonly checkArgs: (args: Json, path: string) => void
   readonly startKey: (id: string) => string
@@ -65,7 +65,7 @@ interface Where {
   /** For messages: chain.steps[2].jobs[0]. */
   readonly path: string
   readonly level: number
-  /** Shape of the step before this one, which the first steps of a nested workflow see too; null: a plain result. */
+  /** Shape of the previous step, which the first steps of a nested workflow also see; null: a plain result. */
   readonly before: Shape
 }
 
@@ -91,7 +91,7 @@ function build(tree: Composed, where: Where, building: Building): Part {
   return tree.kind === 'group' ? buildGroup(tree, where, building) : buildBatch(tree, where, building)
 }
 
-/** A workflow inside another, with what its instance will keep of it. */
+/** A workflow inside another, with what its instance will store about it. */
 function buildNested(tree: Composed, where: Where, building: Building): Part {
   const part = build(tree, { ...where, level: where.level + 1 }, building)
   const start = {
@@ -134,7 +134,10 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
 
 const NO_HINT: ResultHint = {}
 
-/** Chains of jobs alone, by name and by what of each job enters the net: most starts repeat one of these. */
+/**
+ * Chains that consist of jobs only, by name and by the parts of each job that enter the net: most starts repeat one of
+ * these.
+ */
 const knownChains = new Map<string, { readonly net: Net; readonly hash: string }>()
 
 function buildPlainChain(tree: ChainTree, where: Where, building: Building): Part | null {
@@ -244,7 +247,7 @@ function buildNode(tree: Tree, where: Where, hint: ResultHint, building: Buildin
   return { node, literal: { start }, shape, jobs }
 }
 
-/** What of a job is data, not shape. */
+/** The parts of a job that are data, not shape. */
 function literalOf(job: JobTree, hint: ResultHint): Literal {
   const { runAt, expiresAt } = job.options
   const literal: { -readonly [K in keyof Literal]: Literal[K] } = { args: job.args }
@@ -266,7 +269,7 @@ function itemRun(job: JobTree, before: Shape): ItemRun {
   return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...(meta === undefined ? {} : { meta }) }
 }
 
-/** The caller's meta, with the hint only if there is something to say. */
+/** The caller's meta, with the hint only if it contains something. */
 function metaOf({ options }: JobTree, { previous, own, nodes }: ResultHint): Json | undefined {
   const { envelope, graceMs, meta } = options
   const petrel: Record<string, unknown> = {}

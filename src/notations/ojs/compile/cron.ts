@@ -14,7 +14,7 @@ import type { JsonObject } from '../project/envelope.ts'
 import { enqueueParams, type JobAsked, readJob } from './job.ts'
 import { readCronName } from './names.ts'
 
-/** A cron job as its client described it, word for word. */
+/** A cron job exactly as its client described it. */
 export interface CronAbout {
   readonly description?: string
   readonly job: JsonObject
@@ -24,7 +24,7 @@ export const OVERLAPS = ['skip', 'allow', 'cancel_previous', 'enqueue'] as const
 const WORDS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 const JOB_FIELDS = ['type', 'args', 'meta', 'options']
 
-/** Mistakes are noted; what comes back may be used only if none was. `now`: to see whether it ever fires. */
+/** Mistakes are noted; the result may be used only if there are none. `now`: to check whether it ever fires. */
 export function readCron(
   part: Part,
   by: { readonly tenant: string | null; readonly initiator: string | null; readonly now: number },
@@ -36,7 +36,7 @@ export function readCron(
   const enabled = part.get('enabled').flag('enabled') ?? true
   const description = part.get('description').text('description')
   const template = jobPart(part)
-  // Read at moment 0: what is counted from now stays the time from each firing on.
+  // Read at moment 0: a time counted from now remains relative to each firing.
   const job = readJob(template, 0)
   const about: CronAbout = { ...(description === null ? {} : { description }), job: template.value as JsonObject }
   return {
@@ -57,7 +57,7 @@ function jobPart(part: Part): Part {
   if (older.given && !older.isObject) older.wrong(`job_template is an object, this is ${kindOf(older.value)}`)
   const from = older.isObject ? older : part
   const job: Record<string, unknown> = { args: [] }
-  // depends_on: to be refused with its place.
+  // depends_on is refused with its place.
   for (const field of [...JOB_FIELDS, 'depends_on']) if (from.has(field)) job[field] = from.get(field).value
   const { meta } = (job['options'] ?? {}) as { readonly meta?: unknown }
   if (meta !== undefined && job['meta'] === undefined) job['meta'] = meta
@@ -74,7 +74,7 @@ function firingParams(
   return {
     ...params,
     ...(runAt === HELD_AT ? { runAt } : {}),
-    // A firing has nobody to reject.
+    // A firing has no caller that could be refused.
     ...(unique === undefined ? {} : { unique: { ...unique, onConflict: quiet(unique.onConflict) } }),
   }
 }
@@ -83,7 +83,7 @@ function quiet<T extends string>(onConflict: T): T | 'ignore' {
   return onConflict === 'reject' ? 'ignore' : onConflict
 }
 
-/** Offsets and abbreviations do not know of daylight saving, so only names of the IANA database are taken. */
+/** Offsets and abbreviations have no daylight saving time, so only names of the IANA database are accepted. */
 function readTimezone(part: Part): string {
   if (!part.given) return 'UTC'
   const { value } = part
@@ -112,7 +112,7 @@ function readExpression(part: Part, timezone: string, now: number): string {
   }
   const fields = value.trim().split(/\s+/).length
   const known = value.startsWith('@every ') || WORDS.includes(value.trim()) || fields === 5 || fields === 6
-  const problem = known ? problemOf(value, timezone, now) : `'${value}' is no cron expression`
+  const problem = known ? problemOf(value, timezone, now) : `'${value}' is not a cron expression`
   if (problem !== null) part.wrong(problem, hint)
   return value
 }
@@ -122,6 +122,6 @@ function problemOf(expression: string, timezone: string, now: number): string | 
     return nextAfter('', expression, timezone, now) === null ? `'${expression}' never comes` : null
   } catch (error) {
     if (!(error instanceof PetrelError)) throw error
-    return `'${expression}' is no cron expression: ${error.details.problem}`
+    return `'${expression}' is not a cron expression: ${error.details.problem}`
   }
 }

@@ -1,4 +1,7 @@
-/** A job as a client asks for it: `{ type, args, id?, meta?, options?, … }`, checked and in the engine's words. */
+/**
+ * A job as a client requests it: `{ type, args, id?, meta?, options?, … }`, checked and converted to the engine's
+ * terms.
+ */
 
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { EnqueueParams, UniqueParams } from '../../../model/enqueue.ts'
@@ -21,7 +24,7 @@ export interface JobAsked {
   readonly envelope: Envelope
 }
 
-/** Every mistake is noted; what comes back may be used only if none was. */
+/** Every mistake is noted; the result may be used only if there are none. */
 export function readJob(part: Part, now: number): JobAsked {
   if (!part.isObject) {
     part.wrong(`a job is an object, this is ${kindOf(part.value)}`, '{ "type": "email.send", "args": [] }')
@@ -46,7 +49,7 @@ function readArgs(part: Part): readonly Json[] {
   return []
 }
 
-/** As a run of its own, of no workflow. */
+/** As a run outside any workflow. */
 export function enqueueParams(
   job: JobAsked,
   by: { readonly tenant: string | null; readonly initiator: string | null },
@@ -86,7 +89,9 @@ function expiryOf({ expiresAt, expiresInMs }: JobAsked['options']): Pick<Enqueue
   return expiresAt === null ? {} : { expiresAt }
 }
 
-/** As a part of a workflow. Moments stand: a job whose turn comes later is due at once, or has expired. */
+/**
+ * As a part of a workflow. Times are absolute: a job that is enqueued after its time is due at once, or has expired.
+ */
 export function jobTree(job: JobAsked): JobTree {
   const { queue, priority, runAt, delayMs, expiresAt, timeoutMs, graceMs, retry, limitKey } = job.options
   return {
@@ -109,7 +114,7 @@ export function jobTree(job: JobAsked): JobTree {
   }
 }
 
-/** The parts of the engine's `pending` have OJS's names, but one. */
+/** All but one of the parts of the engine's `pending` have the names that OJS gives them. */
 const STATES = {
   scheduled: 'scheduled',
   available: 'available',
@@ -121,7 +126,7 @@ const STATES = {
   discarded: 'failed',
 } as const
 
-/** Jobs of different tenants never meet. */
+/** Keys of different tenants never collide. */
 function uniqueParams(unique: UniqueAsked, tenant: string | null): UniqueParams {
   return {
     key: `ojs:${tenant ?? ''}:${unique.key}`,

@@ -1,7 +1,7 @@
 /**
  * `rate_limit` of a job. `max_per_second` limits its whole queue; with a `key`, `concurrency`, `rate` and `throttle`
  * limit all jobs that name the same key. A limit is a fixed window that opens with the first start in it; a throttle of
- * n per period is a window of one start per nth part of it, and stands in for a rate given beside it.
+ * n per period is a window of one start per nth part of it, and replaces a rate given beside it.
  */
 
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
@@ -25,7 +25,7 @@ export function readRateLimit(part: Part, queue: string): RateLimitAsked | null 
     return null
   }
   const perSecond = part.get('max_per_second').whole('max_per_second', { least: 1, most: GREATEST })
-  // The concurrency of a queue is set elsewhere and stays.
+  // The concurrency of a queue is set elsewhere and does not change.
   const wide = perSecond === null ? [] : [{ key: `queue:${queue}`, ratePer: perSecond, periodMs: 1000 }]
   const keyed = readKeyed(part)
   return { limitKey: keyed?.limitKey ?? null, limits: [...wide, ...(keyed?.limits ?? [])] }

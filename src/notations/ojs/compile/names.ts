@@ -3,7 +3,7 @@ import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 
 const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** What a name may look like. `is`, after "name is": how it is described to a client that sent another one. */
+/** What a name may look like. `is`, after "name is": its description for a client that sent another one. */
 export interface NameRule {
   readonly pattern: RegExp
   readonly longest: number
@@ -11,7 +11,7 @@ export interface NameRule {
   readonly hint: string
 }
 
-/** Segments with hyphens are outside the core text, but its own conformance cases use them. */
+/** Hyphens are not in the text of the core specification, but its conformance cases use them. */
 export const TYPE_NAME: NameRule = {
   pattern: /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/,
   longest: 255,
@@ -34,7 +34,7 @@ export const CRON_NAME: NameRule = {
   hint: `${SPELLING}, at most 255 characters`,
 }
 
-/** Workers name themselves; what they send ends up in rows and logs. */
+/** Workers choose their names, which are stored in rows and logs. */
 export const WORKER_NAME: NameRule = {
   pattern: /^[\x21-\x7e]+$/,
   longest: 200,
@@ -42,7 +42,7 @@ export const WORKER_NAME: NameRule = {
   hint: 'at most 200 printable characters',
 }
 
-/** Holds jobs that were fetched without a worker_id. Has a space, so that no worker can call itself so. */
+/** Holds jobs that were fetched without a worker_id. Contains a space, so that no worker can have this name. */
 export const UNNAMED = 'a worker'
 
 export function isJobId(text: unknown): text is string {

@@ -1,4 +1,4 @@
-/** The nets that chain, group and batch become. Workflows of one shape share one net, so each is made and hashed once. */
+/** The nets of chains, groups and batches. Workflows of one shape share one net, so each is made and hashed once. */
 import { netHash } from '../../../kernel/hash.ts'
 import type { Net, Node, Verdict, Work } from '../../../net/net.ts'
 import type { Tree } from './tree.ts'

@@ -1,4 +1,4 @@
-/** Options of a job, of a single one and of one in a workflow alike. */
+/** Options of a job, whether it is in a workflow or not. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
 import { isRelative } from '../../../kernel/moments.ts'
@@ -18,7 +18,7 @@ export interface OptionsAsked {
   readonly queue: string
   /** As stored: smaller runs earlier. */
   readonly priority: number
-  /** HELD_AT: waits for `activate`. null: at once, or after delayMs. */
+  /** HELD_AT: held until `activate`. null: at once, or after delayMs. */
   readonly runAt: number | null
   readonly delayMs: number | null
   readonly expiresAt: number | null
@@ -27,11 +27,11 @@ export interface OptionsAsked {
   readonly expiresInMs: number | null
   /** Per attempt, its grace period included: when the server ends it. */
   readonly timeoutMs: number | null
-  /** How long before that the handler is to stop. */
+  /** How long before that the handler should stop. */
   readonly graceMs: number
   readonly retry: Retry
   readonly limitKey: string | null
-  /** Limits the job brings along: set with it, or not at all. */
+  /** Limits that are set with the job, or not at all. */
   readonly limits: readonly LimitParams[]
 }
 
@@ -43,7 +43,7 @@ export interface OptionsRead {
 const MAX_TAGS = 100
 const MOMENTS = ['scheduled_at', 'delay_until', 'expires_at']
 
-/** Options of the job at `job`: under `options`, or beside its type. Mistakes are noted, all of them. */
+/** Options of the job at `job`: under `options`, or beside its type. Every mistake is noted. */
 export function readJobOptions(job: Part, now: number): OptionsRead {
   const inside = job.get('options')
   if (inside.given && !inside.isObject) inside.wrong(`options is an object, this is ${kindOf(inside.value)}`)
@@ -95,7 +95,7 @@ export function optionOf(job: Part, name: string): Part {
   return inside.has(name) || !job.has(name) ? inside.get(name) : job.get(name)
 }
 
-/** Whether reading this job asks for the store's clock: it holds a time counted from now. */
+/** Whether reading this job requires the store's clock, because it has a time counted from now. */
 export function needsClock(job: unknown): boolean {
   if (job === null || typeof job !== 'object') return false
   const { options } = job as { readonly options?: unknown }
@@ -107,7 +107,7 @@ export function needsClock(job: unknown): boolean {
   )
 }
 
-/** timeout_ms in milliseconds; `timeout` is the core's own word for it, in seconds. */
+/** timeout_ms in milliseconds; `timeout` is the core specification's name for it, in seconds. */
 function readTimeout(ms: Part, seconds: Part): number | null {
   const exact = ms.whole('timeout_ms', { least: 1, most: LONGEST_MS })
   if (exact !== null || ms.given) return exact
@@ -116,7 +116,7 @@ function readTimeout(ms: Part, seconds: Part): number | null {
   return given === null ? null : Math.round(given * 1000)
 }
 
-/** Time to clean up after the timeout, before the server ends the attempt; none unless it is given. */
+/** Time to clean up after the timeout, before the server ends the attempt. Default: none. */
 function readGrace(ms: Part, seconds: Part): number {
   if (ms.given) return ms.whole('grace_period_ms', { least: 0, most: LONGEST_MS }) ?? 0
   if (typeof seconds.value === 'string') return seconds.isoDuration('grace_period') ?? 0

@@ -1,4 +1,4 @@
-/** A chain, group or batch as a file, in OJS's own words: `type`, `steps`, `jobs`, `callbacks`, job options. */
+/** A chain, group or batch as a file, in the terms of OJS: `type`, `steps`, `jobs`, `callbacks`, job options. */
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { Path } from '../../../kernel/reading/mistakes.ts'
 import type { Part } from '../../../kernel/reading/part.ts'
@@ -47,7 +47,7 @@ function readJob(part: Part): JobTree {
   }
 }
 
-/** Options stand under `options`, as on the wire, or beside the type. */
+/** Options are under `options`, as on the wire, or beside the type. */
 function readOptions(job: Part, inside: Part): JobOptions {
   const get = (key: string): Part => (inside.has(key) ? inside.get(key) : job.get(key))
   const queue = get('queue').text('queue')
@@ -70,7 +70,7 @@ function readOptions(job: Part, inside: Part): JobOptions {
   }
 }
 
-/** `chain.steps[2].jobs[0]`, as the builder names places, inside the file. */
+/** The place in the file of `chain.steps[2].jobs[0]`, as the builder names places. */
 function filePath(path: string): Path {
   return path
     .split(/[.[\]]+/)

@@ -8,7 +8,7 @@ import type { Retry } from '../../../net/retry/retry.ts'
 import { BACKOFFS, type Backoff } from '../../../net/retry/strategies.ts'
 import { DEFAULT_RETRY } from './tree.ts'
 
-/** The first name is the one to teach; clients in the field send the others as well. */
+/** The first name is the preferred one; existing clients also send the others. */
 const NAMES = {
   attempts: ['max_attempts', 'maxAttempts'],
   initial: ['initial_interval', 'initialInterval'],
@@ -22,7 +22,7 @@ const NAMES = {
   exhausted: ['on_exhaustion', 'onExhaustion'],
 } as const
 
-/** By the names of the notation; the first of each strategy is the one that is shown. */
+/** By their names in the notation; the first name of each strategy is the one that is shown. */
 const STRATEGIES = {
   none: 'constant',
   constant: 'constant',
@@ -34,15 +34,15 @@ const STRATEGIES = {
 const MOST_ATTEMPTS = 1_000_000
 
 /**
- * file: every key must be known, durations are written by hand (30s), a bare number stands for the attempts.
- * wire: unknown keys are someone's extension, durations are ISO 8601 and longer than nothing.
+ * file: every key must be known, durations are written by hand (30s), a number alone is the number of attempts. wire:
+ * unknown keys are extensions, durations are ISO 8601 and longer than 0.
  */
 export type Writing = 'file' | 'wire'
 
 /** The names of the strategies as they are shown. */
 export const SHOWN_STRATEGIES = BACKOFFS.map(nameOf)
 
-/** Only what was given; the rest comes from DEFAULT_RETRY. */
+/** Only the given fields; DEFAULT_RETRY has the others. */
 export function readRetry(part: Part, writing: Writing): Partial<Retry> {
   if (writing === 'file' && typeof part.value === 'number') return attemptsOf(part)
   if (writing === 'file' ? !part.hasOnly(Object.values(NAMES).flat(), 'a retry policy') : !isPolicy(part)) return {}
@@ -74,7 +74,7 @@ export function readRetry(part: Part, writing: Writing): Partial<Retry> {
   }
 }
 
-/** A policy of the wire answers with another status than the rest of the body. */
+/** A mistake in a policy is answered with another status than one in the rest of the body. */
 export function isRetryMistake(mistake: Mistake): boolean {
   return mistake.path.includes('retry') || mistake.path.includes('retry_policy')
 }
@@ -113,7 +113,7 @@ function interval(text: Part, ms: Part, writing: Writing): number | null {
   return given ?? ms.number(ms.path.at(-1) as string, writing === 'file' ? 0 : 1, LONGEST_MS)
 }
 
-/** A first interval beyond the default's greatest raises that, instead of being cut by a limit nobody gave. */
+/** A first interval that is longer than the default maximum raises the maximum, which the client did not give. */
 function maxOf(initial: number | null, max: number | null): Partial<Retry> {
   if (max !== null) return { maxMs: max }
   return initial !== null && initial > DEFAULT_RETRY.maxMs ? { maxMs: initial } : {}

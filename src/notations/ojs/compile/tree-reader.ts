@@ -1,6 +1,6 @@
 /**
- * Reads chain, group and batch out of a document, whether a file or a request body: which parts are workflows and which
- * are jobs, and how they may stand inside each other. Every mistake is noted; the tree may be used only if none was.
+ * Reads chains, groups and batches from a document, whether a file or a request body: which parts are workflows and
+ * which are jobs, and how they may be nested. Every mistake is noted; the tree may be used only if there are none.
  */
 import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Part } from '../../../kernel/reading/part.ts'
@@ -9,9 +9,9 @@ import { CALLBACKS, type JobTree, KINDS, type Kind, type Tree } from './tree.ts'
 
 export interface TreeRules {
   readonly job: (part: Part) => JobTree
-  /** true: a key that means nothing is a mistake. A file is written by hand; a request may carry more than we know. */
+  /** true: an unknown key is a mistake. A file is written by hand; a request may have fields of other versions. */
   readonly knownKeysOnly: boolean
-  /** false: names of workflows are not kept. A file can be run many times. */
+  /** false: names of workflows are ignored, because a file can be run many times. */
   readonly ids: boolean
 }
 
@@ -39,14 +39,14 @@ export function readTree(part: Part, rules: TreeRules): Workflow {
   return readWorkflow(part, place)
 }
 
-/** In a file every key that means nothing is a mistake anyway. */
+/** In a file every unknown key is a mistake anyway. */
 function refuse(part: Part, { rules }: Place): void {
   if (!rules.knownKeysOnly && part.isObject) refuseDependencies(part, 'a chain, group or batch')
 }
 
 /**
- * Told by its build, since a job may well be of a type called `group`: a workflow has a list of steps or jobs. One
- * that forgot them is still one if its type says so and nothing says it is a job.
+ * Recognised by its structure, because a job may have a type called `group`: a workflow has a list of steps or jobs and
+ * no args. If its type is that of a workflow, one of the two is enough.
  */
 function isWorkflow(part: Part): boolean {
   const listed = Array.isArray(part.get('steps').value) || Array.isArray(part.get('jobs').value)
@@ -66,11 +66,11 @@ function readWorkflow(part: Part, place: Place): Workflow {
     return STAND_IN
   }
   if (place.level > MAX_NESTING) {
-    part.wrong(`workflows nest at most ${MAX_NESTING} levels deep; this one lies on level ${place.level}`)
+    part.wrong(`workflows nest at most ${MAX_NESTING} levels deep; this one is on level ${place.level}`)
     return STAND_IN
   }
   if (place.inside === kind) {
-    part.wrong(`a ${kind} cannot stand directly inside a ${kind}`, `put its ${listOf(kind)} into the outer one`)
+    part.wrong(`a ${kind} cannot be directly inside a ${kind}`, `put its ${listOf(kind)} into the outer one`)
   }
   if (place.rules.knownKeysOnly) part.hasOnly(KEYS[kind], `a ${kind}`)
   const about = { ...readId(part.get('id'), place), ...readName(part.get('name')) }

@@ -1,4 +1,4 @@
-/** A workflow as OJS thinks of it: jobs, composed by chain, group and batch, one inside the other. */
+/** A workflow in the terms of OJS: jobs, composed by chains, groups and batches that may be nested. */
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { Json } from '../../../net/net.ts'
 import { problemsOfRetry, type Retry } from '../../../net/retry/retry.ts'
@@ -6,7 +6,7 @@ import { problemsOfRetry, type Retry } from '../../../net/retry/retry.ts'
 export const KINDS = ['chain', 'group', 'batch'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The callbacks of a batch: names on the wire and of their nodes. */
+/** The callbacks of a batch: their names on the wire, which are also the keys of their nodes. */
 export const CALLBACKS = ['on_complete', 'on_success', 'on_failure'] as const
 
 export type Tree = JobTree | ChainTree | GroupTree | BatchTree
@@ -52,16 +52,19 @@ export interface JobOptions {
   readonly delayMs?: number
   /** Not before this moment. */
   readonly runAt?: number
-  /** Not started by then: failed. */
+  /** If it has not started by then, it fails. */
   readonly expiresAt?: number
   readonly retry?: Partial<Retry>
   /** Per attempt, its grace period included. */
   readonly timeoutMs?: number
-  /** How long before that its handler is to stop. Kept as meta.petrel.grace_ms of its run. */
+  /** How long before that its handler should stop. Kept as meta.petrel.grace_ms of its run. */
   readonly graceMs?: number
   readonly limitKey?: string
   readonly meta?: { readonly [key: string]: Json }
-  /** Of a job that came over the wire: what of its envelope has no place here. Kept as meta.petrel.ojs of its run. */
+  /**
+   * For a job that came over the wire: the parts of its envelope that have no field here. Kept as meta.petrel.ojs of
+   * its run.
+   */
   readonly envelope?: Json
 }
 
@@ -82,7 +85,7 @@ export function retryOf(retry: Partial<Retry> | undefined): Retry {
   return retry === undefined ? DEFAULT_RETRY : { ...DEFAULT_RETRY, ...retry }
 }
 
-/** Refuses what no run can have; `path` says where in the workflow the job stands. */
+/** Refuses values that no run can have; `path` is the place of the job in the workflow. */
 export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): void {
   const problem = problemOf(job)
   if (problem === null) return

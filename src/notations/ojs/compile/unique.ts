@@ -1,11 +1,11 @@
-/** Unique jobs: the policy as it is read, and the key that two equal jobs share. */
+/** Unique jobs: reads the policy, and makes the key that equal jobs share. */
 import { canonical, sha256 } from '../../../kernel/hash.ts'
 import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import { JOB_STATES, type JobState } from '../project/state.ts'
 
 export interface UniqueAsked {
-  /** SHA-256, in hex, of what must be equal. */
+  /** SHA-256, in hex, of the parts that must be equal. */
   readonly key: string
   /** Counted from the creation of the job that holds the key; null: for as long as it is in one of the states. */
   readonly periodMs: number | null
@@ -51,7 +51,7 @@ export function readUnique(part: Part, job: UniqueOf): UniqueAsked | null {
   }
 }
 
-/** args is a list: a key names an entry of its first object that has it, or, as digits, a place in the list. */
+/** args is a list: a key names an entry of the first object that has it, or, if it consists of digits, an index. */
 function pickArgs(part: Part, args: readonly Json[], keys: readonly string[]): Json {
   const found: Record<string, Json> = {}
   for (const [i, key] of keys.entries()) {
@@ -71,7 +71,7 @@ function isObject(value: Json): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** The same text may be written in several ways in Unicode; NFC is one of them. */
+/** Unicode has several spellings of the same text; NFC is one of them. */
 function normal(value: Json): Json {
   if (typeof value === 'string') return value.normalize('NFC')
   if (Array.isArray(value)) return value.map(normal)

@@ -1,4 +1,4 @@
-/** What workers send: a wish for jobs, reports of how they ended, signs of life. Read and checked; nothing is done here. */
+/** Reads and checks what workers send: requests for jobs, reports of their outcomes, heartbeats. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
@@ -10,9 +10,9 @@ import type { Json } from '../../../net/net.ts'
 import { keptMeta } from '../project/envelope.ts'
 import { isQueueName, readWorkerId, UNNAMED } from './names.ts'
 
-/** Long enough for work that never beats; a worker that does beat is found dead much sooner. */
+/** Long enough for work without heartbeats; a worker that sends them is found dead much sooner. */
 export const DEFAULT_VISIBILITY_MS = 1_800_000
-/** Silent for so long after its last beat, a worker is dead. */
+/** A worker whose last heartbeat is older than this is dead. */
 export const WORKER_TTL_MS = 30_000
 const MOST_FETCHED = 1000
 const LONGEST_WAIT_MS = 60_000
@@ -36,7 +36,7 @@ export function readFetch(part: Part): FetchAsked {
   }
 }
 
-/** As the one who enqueued it asked. */
+/** As the client that enqueued the job requested. */
 function visibilityOf(run: RunRow): number | null {
   if (run.meta === null || !run.meta.includes('"visibilityTimeoutMs"')) return null
   return keptMeta(run.meta).envelope.visibilityTimeoutMs ?? null
@@ -98,7 +98,7 @@ export function readNack(part: Part): LeaseReport {
   }
 }
 
-/** Codes by which a handler decides over its policy's head. RETRY is what the policy does anyway. */
+/** Codes by which a handler overrides its policy. RETRY is what the policy does anyway. */
 const HOW: { readonly [code: string]: 'discard' | 'dead_letter' } = {
   DISCARD: 'discard',
   FAIL: 'discard',
@@ -115,7 +115,7 @@ function readHold(part: Part): Pick<LeaseReport, 'runId' | 'holder' | 'attempt'>
   }
 }
 
-/** `{ code?, type?, message?, category?, retryable?, details? }`: kinds of clients differ in which of code and type they send. */
+/** `{ code?, type?, message?, category?, retryable?, details? }`: some clients send code, others type. */
 function readError(part: Part): Failure {
   if (!part.isObject) {
     part.wrong(
@@ -131,7 +131,7 @@ function readError(part: Part): Failure {
   if (message.given && typeof message.value !== 'string') message.text('message')
   const retryable = part.get('retryable').flag('retryable')
   const category = part.get('category').text('category')
-  // A handler may know better than its policy when to come again.
+  // A handler may know better than its policy when to try again.
   const delay = details.get('retry_delay_ms')
   if (typeof delay.value === 'number') delay.number('retry_delay_ms', 0, LONGEST_MS)
   return {
@@ -175,7 +175,7 @@ export function readBeat(part: Part): BeatAsked {
     state: workerState(part.get('state')),
     runIds: listed.items('active_jobs').flatMap((item) => item.text('a job id') ?? []),
     leaseMs: visibility,
-    // One that asks for long leases may beat as seldom.
+    // A worker that requests long leases may send heartbeats as rarely.
     ttlMs: Math.max(WORKER_TTL_MS, visibility ?? 0),
   }
 }
@@ -190,7 +190,7 @@ const STATES: { readonly [word: string]: BeatAsked['state'] } = {
   terminated: 'terminate',
 }
 
-/** Whatever else it calls itself (running, active, idle), it takes work. */
+/** In any other state (running, active, idle) it takes work. */
 function workerState(part: Part): BeatAsked['state'] {
   return (typeof part.value === 'string' ? STATES[part.value] : undefined) ?? 'running'
 }
@@ -199,7 +199,10 @@ function textOf(part: Part): string | null {
   return typeof part.value === 'string' && part.value !== '' ? part.value.slice(0, 255) : null
 }
 
-/** options.metadata.test_directive of active jobs: how a test makes a server give a directive. Terminate is stronger. */
+/**
+ * options.metadata.test_directive of active jobs: with it, a test makes the server send a directive. Terminate takes
+ * precedence.
+ */
 export function testDirective(runs: readonly RunRow[]): 'quiet' | 'terminate' | null {
   let found: 'quiet' | null = null
   for (const run of runs) {

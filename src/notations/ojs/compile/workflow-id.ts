@@ -1,7 +1,6 @@
 /**
- * What a workflow is called. An instance has a UUIDv7; a client may choose another name, for nested workflows too, and
- * then knows it by that name alone. The name is the instance's start key, so no two can have it; each tenant has its
- * own names.
+ * The id of a workflow. An instance has a UUIDv7; a client may choose another name, also for nested workflows, and then
+ * uses only that name. The name is the instance's start key, so no two can have it; each tenant has its own names.
  */
 
 import type { InstanceRow } from '../../../model/rows.ts'
@@ -14,7 +13,7 @@ export function startKeyOf(id: string, tenant: string | null): string {
   return `${PREFIX}${encodeURIComponent(tenant ?? '')}:${id}`
 }
 
-/** The id in a start key of ours. */
+/** The id in one of these start keys. */
 export function idOfKey(startKey: string): string {
   return startKey.slice(startKey.indexOf(':', PREFIX.length) + 1)
 }
@@ -23,7 +22,7 @@ export function workflowId(row: Pick<InstanceRow, 'id' | 'startKey'>): string {
   return row.startKey?.startsWith(PREFIX) ? idOfKey(row.startKey) : row.id
 }
 
-/** null: there is none of this name that `tenant` may see (null: may see all). */
+/** null: there is no workflow of this name that `tenant` may see (null: may see all). */
 export async function findWorkflow(
   reading: Reading,
   id: string,

@@ -1,4 +1,4 @@
-/** Nested workflows whose turn has not come, or never will: shown as they are meant. */
+/** Nested workflows that have not begun, or never will: shown as they are defined. */
 import type { ChildStart, ItemRun } from '../../../model/start.ts'
 import type { Json, Net } from '../../../net/net.ts'
 import { type Envelope, labelWire } from '../project/envelope.ts'
@@ -15,7 +15,7 @@ interface Planned {
   readonly state: 'waiting' | 'cancelled'
 }
 
-/** A nested workflow whose turn has not come, or never will. It has no id unless its author gave it one. */
+/** A nested workflow that has not begun, or never will. It has no id unless its author gave it one. */
 export function plannedEntry(tree: LoadedTree, planned: Planned): Wire {
   const { index, state } = planned
   const net = netOf(tree.nets, planned.hash)

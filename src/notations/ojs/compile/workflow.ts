@@ -1,4 +1,4 @@
-/** A workflow as a client posts it: checked as a whole, then in the engine's words. */
+/** A workflow as a client posts it: checked as a whole, then converted to the engine's terms. */
 
 import { type Mistake, pathText } from '../../../kernel/reading/mistakes.ts'
 import { BodyNotes, Part } from '../../../kernel/reading/part.ts'
@@ -26,7 +26,7 @@ export interface WorkflowBy {
   readonly initiator: string | null
 }
 
-/** Either a workflow or every mistake in it. State, metadata and counters are the server's: they are not even read. */
+/** Either a workflow or every mistake in it. State, metadata and counters belong to the server and are not read. */
 export function readWorkflow(
   body: unknown,
   by: WorkflowBy,
@@ -51,7 +51,7 @@ export function readWorkflow(
   }
 }
 
-/** Whether some job of it has a time counted from now. */
+/** Whether one of its jobs has a time counted from now. */
 export function asksForClock(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
   if (needsClock(body)) return true
@@ -61,7 +61,9 @@ export function asksForClock(body: unknown): boolean {
   return [...below, ...fired].some(asksForClock)
 }
 
-/** The jobs of a workflow get their ids when they are enqueued; what a client calls a step is kept as its name. */
+/**
+ * The jobs of a workflow get their ids when they are enqueued; the id that a client gives a step is stored as its name.
+ */
 function jobOf(part: Part, now: number, limits: LimitParams[]): JobTree {
   if (!part.isObject) return jobTree(readJob(part, now))
   const { id, ...rest } = part.value as { readonly [key: string]: unknown }

@@ -1,6 +1,6 @@
 /**
- * What of a job's envelope has no column of its own. It lies in `meta.petrel.ojs` of the run, beside the client's own
- * meta, and never shows there on the wire.
+ * The parts of a job's envelope that have no column. They are in `meta.petrel.ojs` of the run, beside the client's own
+ * meta, and are never part of the meta on the wire.
  */
 
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
@@ -9,10 +9,10 @@ import type { Json } from '../../../net/net.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 
-/** Times are the client's own text. */
+/** Times are the text that the client sent. */
 export interface Envelope {
   readonly tags?: readonly string[]
-  /** The merged policy, if the client gave one; only on jobs of workflows: other rows hold it in a column. */
+  /** The merged policy, if the client gave one; only on jobs of workflows: other rows have it in a column. */
   readonly retry?: JsonObject
   readonly unique?: Json
   readonly rateLimit?: Json
@@ -26,11 +26,11 @@ export interface Envelope {
   readonly options?: JsonObject
   /** Name of the cron job that made it. */
   readonly cron?: string
-  /** What the author of its workflow calls this step. */
+  /** The name that the author of the workflow gave this step. */
   readonly step?: string
 }
 
-/** Names of `options`; also accepted beside the type, where the flat envelope of the core has them. */
+/** Names of `options`; also accepted beside the type, as in the flat envelope of the core specification. */
 const OPTIONS = [
   'queue',
   'priority',
@@ -51,7 +51,7 @@ const OPTIONS = [
   'rate_limit',
   'metadata',
 ]
-/** The server's own to say: what a client sends under these names is not kept. */
+/** Only the server sets these: values that a client sends under these names are not stored. */
 const SYSTEM = [
   'specversion',
   'state',
@@ -104,7 +104,7 @@ export function readMeta(part: Part): JsonObject {
   return part.value as JsonObject
 }
 
-/** The whole meta of a run: the client's, the envelope, and what else the engine's side keeps. null: nothing. */
+/** The whole meta of a run: the client's, the envelope, and what the engine stores. null: nothing. */
 export function runMeta(meta: JsonObject, envelope: Envelope, more: JsonObject = {}): Json | null {
   const petrel = Object.keys(envelope).length === 0 ? more : { ...more, ojs: envelope as unknown as Json }
   if (Object.keys(petrel).length > 0) return { ...meta, petrel }
@@ -114,13 +114,13 @@ export function runMeta(meta: JsonObject, envelope: Envelope, more: JsonObject =
 export interface KeptMeta {
   readonly meta: JsonObject
   readonly envelope: Envelope
-  /** Who enqueued it; null: nobody said. */
+  /** Who enqueued it; null: not known. */
   readonly initiator: string | null
-  /** How long before the end of its timeout its handler is to stop. */
+  /** How long before the end of its timeout its handler should stop. */
   readonly graceMs: number
 }
 
-/** runMeta, undone. Rows written by other hands may hold anything. */
+/** The reverse of runMeta. Rows written by other programs may contain anything. */
 export function keptMeta(text: JsonText | null): KeptMeta {
   if (text === null) return { meta: {}, envelope: {}, initiator: null, graceMs: 0 }
   const value = JSON.parse(text) as Json
@@ -145,7 +145,9 @@ export function keptMeta(text: JsonText | null): KeptMeta {
   }
 }
 
-/** What the author of a workflow calls a step, job or callback: its own id, else its place; its name, if it has one. */
+/**
+ * How a workflow names a step, job or callback: by its own id, otherwise by its place; also by its name, if it has one.
+ */
 export function labelWire(
   place: number | string,
   { step, rest }: Envelope,

@@ -1,12 +1,12 @@
 /**
- * Ids of events on the wire. `evt_` and a UUIDv7 that is made of the event's time and its place in the feed: the same
- * on every server and at every reading, in the order of the feed, and enough to go on after it.
+ * Ids of events on the wire. `evt_` and a UUIDv7 made of the event's time and its place in the feed: the same on every
+ * server and at every reading, in the order of the feed, and sufficient to continue after it.
  */
 
 export interface EventPlace {
   /** Id of the stored event. */
   readonly feedId: number
-  /** Which of the wire events one stored event stands for; from 0. */
+  /** The number of the wire event among those of its stored event, from 0. */
   readonly part: number
 }
 
@@ -20,7 +20,7 @@ export function eventId({ feedId, part, at }: EventPlace & { readonly at: number
   return `evt_${time.slice(0, 8)}-${time.slice(8, 12)}-7${index}-8${place.slice(0, 3)}-${place.slice(3)}`
 }
 
-/** null: no id of ours. */
+/** null: not one of these ids. */
 export function eventPlace(id: string): EventPlace | null {
   const found = HEX.exec(id)
   if (found === null) return null

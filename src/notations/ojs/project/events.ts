@@ -1,7 +1,7 @@
 /**
- * The audit trail in OJS's words. One stored line may stand for several events on the wire, in the order in which they
- * happened: the line that ends a run held by a worker of ours also tells its start, the end of a step is an event of
- * the job and one of its workflow, the end of a nested workflow is also that of the step it stands for.
+ * The audit trail in the terms of OJS. One stored line may stand for several events on the wire, in the order in which
+ * they happened: the line that ends a run held by a session also records its start, the end of a step is an event of
+ * the job and one of its workflow, the end of a nested workflow is also the end of its step.
  */
 
 import { isolated } from '../../../kernel/isolated.ts'
@@ -29,7 +29,7 @@ export interface OjsEvent {
   readonly time: string
   readonly subject: string
   readonly data: EventData
-  /** Of workflow events only: the words of the workflow specification for the same things. */
+  /** Of workflow events only: the names that the workflow specification uses for the same fields. */
   readonly event?: string
   readonly workflow_id?: string
   readonly workflow_type?: string
@@ -38,9 +38,9 @@ export interface OjsEvent {
 }
 
 export interface MappedEvent {
-  /** The stored event it comes from: a reader goes on after it. */
+  /** The stored event it comes from: a reader continues after it. */
   readonly feedId: number
-  /** Which of the events that it stands for. */
+  /** The number of this event among those of its stored event. */
   readonly part: number
   readonly queue: string | null
   readonly jobType: string | null
@@ -51,12 +51,12 @@ export interface MappedEvent {
   readonly wire: OjsEvent
 }
 
-/** One event to be, before it gets its envelope. */
-export interface Telling {
+/** An event before it gets its envelope. */
+export interface DraftEvent {
   readonly type: string
   /** Default: when the line was stored. */
   readonly at?: number
-  /** Of a workflow event: whose it is. */
+  /** Of a workflow event: its workflow. */
   readonly workflow?: Workflow
   readonly data: EventData
 }
@@ -71,23 +71,23 @@ export interface Workflow {
   readonly steps: number | null
 }
 
-/** What the events of one call are about. */
+/** The runs and workflows of the events of one call. */
 export interface Subjects {
   run(event: StoredEvent): RunBrief | null
-  /** null: of another notation, or gone. */
+  /** null: of another notation, or removed. */
   workflow(instanceId: string | null): Workflow | null
 }
 
 const SOURCE = 'ojs://petrel/engine/store'
-/** Results told with completions, per call. */
+/** The most bytes of results that are included in completions, per call. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 /** Stands for a stored event that cannot be read; it passes every filter of types. */
 export const UNREADABLE = 'system.unreadable_event'
 
 /**
- * In the order given; events that say nothing to OJS are left out. Few statements, however many events. One that cannot
- * be read is replaced by one that says so: readers go past it, and know of it.
+ * In the given order; events without a counterpart in OJS are left out. Few statements, however many events. An event
+ * that cannot be read is replaced by one that reports this, so that readers continue after it.
  */
 export async function ojsEvents(reading: Noting, events: readonly StoredEvent[]): Promise<readonly MappedEvent[]> {
   const all = await isolated<StoredEvent, readonly MappedEvent[]>(
@@ -101,7 +101,7 @@ export async function ojsEvents(reading: Noting, events: readonly StoredEvent[])
   return all.flat()
 }
 
-/** A mapped event as JSON. What its data has that cannot be written is left out of it, and said so. */
+/** A mapped event as JSON. Parts of its data that cannot be written are left out and named. */
 export function eventText(reading: Noting, event: MappedEvent): string {
   try {
     return JSON.stringify(event.wire)
@@ -116,7 +116,7 @@ export function eventText(reading: Noting, event: MappedEvent): string {
 function mappedEvents(reading: Noting, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
   try {
     const data = (event.data === null ? {} : readStored(event.data)) as StoredData
-    return tellingsOf(subjects, event, data).map((telling, part) => mapped(subjects, event, telling, part))
+    return draftsOf(subjects, event, data).map((draft, part) => mapped(subjects, event, draft, part))
   } catch (error) {
     return unreadable(reading, event, error)
   }
@@ -143,7 +143,7 @@ function unreadableError(error: unknown): EventData {
   return { code: 'unreadable', message: error instanceof Error ? error.message : String(error) }
 }
 
-function tellingsOf(subjects: Subjects, event: StoredEvent, data: StoredData): readonly Telling[] {
+function draftsOf(subjects: Subjects, event: StoredEvent, data: StoredData): readonly DraftEvent[] {
   const run = subjects.run(event)
   if (run !== null) return jobEvents(subjects, event, data, run)
   const { type, actor } = event
@@ -193,18 +193,18 @@ function workflowOf(row: InstanceRow, nets: Nets): Workflow {
   return { row, id: workflowId(row), kind, name: nameOf(row, net), steps }
 }
 
-function mapped(subjects: Subjects, event: StoredEvent, telling: Telling, part: number): MappedEvent {
+function mapped(subjects: Subjects, event: StoredEvent, draft: DraftEvent, part: number): MappedEvent {
   const run = subjects.run(event)
-  const { type, at = event.at, workflow } = telling
+  const { type, at = event.at, workflow } = draft
   const own = workflow ?? subjects.workflow(event.instanceId)
   const root = own === null ? null : subjects.workflow(own.row.rootId)
   const time = timeText(at)
-  const subject = workflow?.id ?? run?.id ?? own?.id ?? textOf(telling.data['queue'] ?? telling.data['name'])
-  const data = workflow === undefined ? telling.data : { ...aboutWorkflow(workflow), ...telling.data }
+  const subject = workflow?.id ?? run?.id ?? own?.id ?? textOf(draft.data['queue'] ?? draft.data['name'])
+  const data = workflow === undefined ? draft.data : { ...aboutWorkflow(workflow), ...draft.data }
   return {
     feedId: event.id,
     part,
-    queue: run?.queue ?? textOrNull(telling.data['queue']),
+    queue: run?.queue ?? textOrNull(draft.data['queue']),
     jobType: run?.type ?? null,
     jobId: run?.id ?? null,
     workflowId: own?.id ?? null,

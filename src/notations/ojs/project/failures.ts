@@ -1,15 +1,15 @@
-/** A failure in OJS's words. */
+/** A failure in the terms of OJS. */
 import type { Failure } from '../../../net/marking.ts'
 import type { JsonObject } from './envelope.ts'
 
-/** What happens to leases that are not OJS's own, in OJS's words. */
+/** Ends of leases that OJS does not define, in its terms. */
 const WORDS: { readonly [code: string]: string } = { lease_expired: 'visibility_timeout', worker_lost: 'worker_death' }
 
 export function errorCode(error: Failure): string {
   return WORDS[error.code] ?? error.code
 }
 
-/** `code` says what kind of failure, `type` which error: clients match either. */
+/** `code` is the kind of failure, `type` the error: clients match either. */
 export function errorObject(error: Failure) {
   const code = errorCode(error)
   const { details } = error

@@ -1,4 +1,4 @@
-/** What a stored line about a run says of its job, and of the workflow the job belongs to. */
+/** Events of a job, and of the workflow it belongs to, from a stored line about its run. */
 
 import { isTooDeep } from '../../../kernel/json-limits.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
@@ -9,12 +9,12 @@ import { HELD_AT } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { keptMeta } from './envelope.ts'
-import type { EventData, Subjects, Telling, Workflow } from './events.ts'
+import type { EventData, Subjects, DraftEvent, Workflow } from './events.ts'
 import { errorObject } from './failures.ts'
 import { timeText } from './time.ts'
 import { placeEvent } from './workflow-events.ts'
 
-/** What is known of a line before its type is looked at. */
+/** The parts of a line that do not depend on its type. */
 interface Line {
   readonly event: StoredEvent
   readonly data: StoredData
@@ -23,10 +23,10 @@ interface Line {
   readonly attempt: number
   readonly startedAt: number | null
   readonly error: ReturnType<typeof errorObject> | undefined
-  readonly job: (type: string, more?: EventData) => Telling
+  readonly job: (type: string, more?: EventData) => DraftEvent
 }
 
-export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): readonly Telling[] {
+export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): readonly DraftEvent[] {
   const { type } = event
   if (!isRunEvent(type)) return []
   const line = lineOf(subjects, event, data, run)
@@ -39,7 +39,7 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredDa
     case 'leased':
       return begun(line, event.at)
     case 'started':
-      // The claim of a foreign client has two lines; the first, the lease, knows the attempt.
+      // The claim of a foreign client has two lines; the first, the lease, has the attempt.
       return data['attempt'] === undefined ? [] : begun(line, line.startedAt ?? event.at)
     case 'succeeded':
       return succeeded(line)
@@ -82,17 +82,17 @@ function lineOf(subjects: Subjects, event: StoredEvent, data: StoredData, run: R
 }
 
 /** The line of an end may be the first to know of the start. */
-function started(line: Line): readonly Telling[] {
+function started(line: Line): readonly DraftEvent[] {
   return line.startedAt === null ? [] : begun(line, line.startedAt)
 }
 
-function begun({ event, data, run, attempt, job }: Line, at: number): readonly Telling[] {
+function begun({ event, data, run, attempt, job }: Line, at: number): readonly DraftEvent[] {
   const worker = data['leased_by'] ?? data['worker_id'] ?? unscopedName(run.leasedBy)
   const start = { ...job('job.started', { worker_id: worker, attempt }), at: Math.min(at, event.at) }
   return [...becameDue(run, attempt, job), start]
 }
 
-function succeeded(line: Line): readonly Telling[] {
+function succeeded(line: Line): readonly DraftEvent[] {
   const { run, workflow, attempt, job } = line
   const lasted = durationOf(line)
   return [
@@ -102,7 +102,7 @@ function succeeded(line: Line): readonly Telling[] {
   ]
 }
 
-function retried(line: Line): readonly Telling[] {
+function retried(line: Line): readonly DraftEvent[] {
   const { data, attempt, error = null, job } = line
   return [
     ...started(line),
@@ -111,7 +111,7 @@ function retried(line: Line): readonly Telling[] {
   ]
 }
 
-function failed(line: Line): readonly Telling[] {
+function failed(line: Line): readonly DraftEvent[] {
   const { run, workflow, attempt, error = null, job } = line
   const lasted = durationOf(line)
   const expiresAt = run.expiresAt === null ? null : timeText(run.expiresAt)
@@ -125,7 +125,7 @@ function failed(line: Line): readonly Telling[] {
   ]
 }
 
-function cancelled(line: Line): readonly Telling[] {
+function cancelled(line: Line): readonly DraftEvent[] {
   const { event, run, workflow, attempt, error, job } = line
   return [
     ...started(line),
@@ -153,34 +153,34 @@ function belonging(subjects: Subjects, run: RunBrief): EventData {
   return own === null ? {} : { workflow_id: own.id }
 }
 
-/** A job for later is scheduled, and enqueued when its time has come; one that waits to be activated, only then. */
+/** A job for later is scheduled now and enqueued when it is due; a held job is enqueued when it is activated. */
 function entered(
   event: StoredEvent,
   data: StoredData,
-  job: (type: string, more?: EventData) => Telling,
-): readonly Telling[] {
+  job: (type: string, more?: EventData) => DraftEvent,
+): readonly DraftEvent[] {
   const due = moment(data['run_at'])
   if (due === null || due <= event.at) return [job('job.enqueued')]
   return due >= HELD_AT ? [] : [job('job.scheduled', { scheduled_at: timeText(due) })]
 }
 
-/** Nothing is stored when a scheduled job becomes due: it is told with its first start. */
+/** Nothing is stored when a scheduled job becomes due: the event is sent with its first start. */
 function becameDue(
   run: RunBrief,
   attempt: number,
-  job: (type: string, more?: EventData) => Telling,
-): readonly Telling[] {
+  job: (type: string, more?: EventData) => DraftEvent,
+): readonly DraftEvent[] {
   const due = attempt === 1 ? moment(keptMeta(run.meta).envelope.scheduledAt) : null
   return due === null || due <= run.createdAt ? [] : [{ ...job('job.enqueued'), at: due }]
 }
 
-function callbackFired(workflow: Workflow | null, run: RunBrief): readonly Telling[] {
+function callbackFired(workflow: Workflow | null, run: RunBrief): readonly DraftEvent[] {
   if (workflow === null || run.role !== 'final') return []
   const data = { callback: run.node, callback_type: run.node, job_type: run.type, job_id: run.id }
   return [{ type: 'workflow.callback_fired', workflow, data }]
 }
 
-function placeOf(workflow: Workflow | null, run: RunBrief, ok: boolean, more: EventData): readonly Telling[] {
+function placeOf(workflow: Workflow | null, run: RunBrief, ok: boolean, more: EventData): readonly DraftEvent[] {
   if (workflow === null || run.role !== 'work') return []
   return [
     placeEvent({ workflow, node: run.node, item: run.item, ok, type: run.type, data: { job_id: run.id, ...more } }),

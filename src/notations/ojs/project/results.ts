@@ -1,8 +1,8 @@
 /**
- * What a job knows of its workflow, and the results it is given. A step gets those of all steps before it; a callback
- * those of all jobs of its batch; a job of a nested group or batch, and the first step of a nested chain, what a plain
- * job in the place of that workflow would get. Later steps of a nested chain have the results of their own chain, and
- * those around it as outer results.
+ * The workflow of a job, and the results that the job receives. A step gets those of all steps before it; a callback
+ * those of all jobs of its batch; a job of a nested group or batch, and the first step of a nested chain, the results
+ * that a plain job in the place of that workflow would get. Later steps of a nested chain have the results of their own
+ * chain, and those around it as outer results.
  */
 
 import { type InputPlace, inputPlace } from '../../../model/retried-runs.ts'
@@ -15,12 +15,12 @@ import { workflowId } from '../compile/workflow-id.ts'
 import type { JsonObject } from './envelope.ts'
 import { indexOf, keyed, listed, type Values, valuesOf } from './values.ts'
 
-/** What a job knows of its workflow. */
+/** The workflow as a job sees it. */
 export interface JobWorkflow {
   readonly workflowId: string
   /** null: a callback. */
   readonly workflowStep: number | null
-  /** null: not read, because nobody is about to execute it. */
+  /** null: not read, because the job is not about to be executed. */
   readonly parentResults: readonly Json[] | null
   readonly workflow: JsonObject
 }
@@ -45,7 +45,7 @@ export async function workflowParts(
   })
 }
 
-/** The same without any result: for lists, and for jobs nobody is about to execute. */
+/** The same without any result: for lists, and for jobs that are not about to be executed. */
 export async function workflowPlaces(
   reading: Reading,
   runs: readonly RunRow[],

@@ -1,6 +1,6 @@
 /**
- * The state of a job, read off its run. Nothing stores it: a scheduled job is available when its time has come, without
- * anyone moving it.
+ * The state of a job, derived from its run. It is not stored: a scheduled job becomes available when its time has come,
+ * without any write.
  *
  *   scheduled   pending, runs later for the first time        pending     pending, waits for `activate`
  *   available   pending and due                               retryable   pending, runs again later
@@ -32,7 +32,7 @@ export function jobState(run: Standing, now: number): JobState {
   return run.status === 'pending' ? waitingState(run, now) : BY_STATUS[run.status]
 }
 
-/** What a cancelled run was before: what it waited for stays in its row. */
+/** The state of a cancelled run before the cancel, which its row still shows. */
 export function stateBeforeCancel(run: Standing & Pick<RunRow, 'unknown' | 'finishedAt'>): JobState {
   return run.unknown ? 'active' : waitingState(run, run.finishedAt ?? run.runAt)
 }
@@ -43,7 +43,7 @@ function waitingState(run: Standing, now: number): JobState {
   return run.attempt > 0 ? 'retryable' : 'scheduled'
 }
 
-/** OJS counts starts, rows count failed executions: they differ while one is going on, and by the one that succeeded. */
+/** OJS counts starts, rows count failed executions: they differ by an execution that is running or has succeeded. */
 export function startsOf(run: Pick<RunRow, 'status' | 'attempt' | 'unknown'>): number {
   const oneMore = run.status === 'leased' || run.status === 'succeeded' || (run.status === 'cancelled' && run.unknown)
   return run.attempt + (oneMore ? 1 : 0)

@@ -1,4 +1,4 @@
-/** Moments of jobs. */
+/** Times of jobs. */
 
 import { type Moment, parseMoment } from '../../../kernel/moments.ts'
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'

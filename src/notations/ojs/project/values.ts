@@ -1,5 +1,5 @@
 /**
- * The values of workflows: what each step or job came to, nested workflows as objects of their own values (callbacks
+ * The values of workflows: the result of each step or job, nested workflows as objects of their own values (callbacks
  * left out). A place that failed without a result has `{ state: 'failed', error }`, one that never ran has null.
  */
 
@@ -13,16 +13,16 @@ import type { Reading } from '../../interface/projection.ts'
 import { errorCode } from './failures.ts'
 import { startsOf } from './state.ts'
 
-/** Results read for one call; what lies beyond is named by a reference instead. */
+/** The most bytes of results read for one call; further results are replaced by references. */
 const MAX_BYTES = 32 * 1024 * 1024
 const MAX_INSTANCES = 100_000
 const MAX_RUNS = 500_000
 const ALL = 2_000_000_000
 
 export interface Values {
-  /** By index; null: not known, or nothing came of it. */
+  /** By index; null: not known, or there is no result. */
   of(instanceId: string): ReadonlyMap<number, Json>
-  /** true: some results are only referred to. */
+  /** true: some results are references. */
   readonly truncated: boolean
 }
 
@@ -43,11 +43,11 @@ export async function valuesOf(reading: Reading, instanceIds: readonly string[])
 
 export interface TakenOver {
   readonly rows: readonly InstanceRow[]
-  /** Where in the retried workflow each stands. */
+  /** The place of each in the retried workflow. */
   readonly places: readonly { readonly instanceId: string; readonly index: number; readonly childId: string }[]
 }
 
-/** A workflow that retries another refers to the nested ones which that one had finished. */
+/** A workflow that retries another refers to the nested workflows that the other had finished. */
 export async function takenOver(reading: Reading, rows: readonly InstanceRow[]): Promise<TakenOver> {
   const { trees } = reading.queries
   const found: InstanceRow[] = []
@@ -72,7 +72,7 @@ export async function takenOver(reading: Reading, rows: readonly InstanceRow[]):
   return { rows: found, places }
 }
 
-/** The same for workflows of which only the rows are at hand. */
+/** The same for workflows of which only the rows are loaded. */
 export async function takenOverBelow(reading: Reading, rows: readonly InstanceRow[]): Promise<TakenOver> {
   const windows = retriesAmong(rows).map((instanceId) => ({ instanceId, from: 0, count: ALL }))
   if (windows.length === 0) return { rows: [], places: [] }
@@ -127,7 +127,7 @@ function put<T>(into: Map<string, Map<number, T>>, id: string, index: number, va
   into.set(id, known)
 }
 
-/** undefined: nothing has come of it yet. */
+/** undefined: it has no result yet. */
 function cameTo(run: RunBrief): Json | undefined {
   if (run.omitted) return { result_ref: `/ojs/v1/jobs/${run.id}` }
   if (run.result !== null) return readStored(run.result)
@@ -136,7 +136,7 @@ function cameTo(run: RunBrief): Json | undefined {
   return error === null ? undefined : { state: 'failed', error: { job_id: run.id, ...error } }
 }
 
-/** What a failed job is reported with; null: it did not fail. */
+/** What is reported about a failed job; null: it did not fail. */
 export function failureOf(
   run: Pick<RunBrief, 'status' | 'error' | 'lastError' | 'attempt' | 'unknown'>,
 ): { readonly code: string; readonly message: string; readonly attempt: number } | null {
@@ -150,7 +150,7 @@ export function keyed(values: ReadonlyMap<number, Json>): { readonly [index: str
   return Object.fromEntries([...values].sort(([a], [b]) => a - b))
 }
 
-/** The same as a list, with null where nothing came of a place. */
+/** The same as a list, with null for places without a result. */
 export function listed(values: ReadonlyMap<number, Json>, length: number): readonly Json[] {
   return Array.from({ length }, (_, i) => values.get(i) ?? null)
 }

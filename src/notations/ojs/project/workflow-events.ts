@@ -1,39 +1,39 @@
-/** What a stored line about an instance says of its workflow, and of the one around it. */
+/** Events of a workflow, and of the one that contains it, from a stored line about its instance. */
 
 import type { InstanceEventType, StoredData } from '../../../model/events/events.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
-import type { EventData, Subjects, Telling, Workflow } from './events.ts'
+import type { EventData, Subjects, DraftEvent, Workflow } from './events.ts'
 import { indexOf } from './values.ts'
 
 /**
- * A cancel is told when it is asked for, not when the last active job has ended: from then on the workflow shows as
+ * A cancel is reported when it is requested, not when the last active job has ended: from then on the workflow shows as
  * cancelled. Its instance has both lines, the first of them `instance.draining`.
  */
 export function workflowEvents(
   subjects: Subjects,
-  event: StoredEvent & { readonly type: InstanceEventType },
+  stored: StoredEvent & { readonly type: InstanceEventType },
   data: StoredData,
-): readonly Telling[] {
-  const workflow = subjects.workflow(event.instanceId)
+): readonly DraftEvent[] {
+  const workflow = subjects.workflow(stored.instanceId)
   if (workflow === null) return []
   const { row } = workflow
-  const tell = (type: string, more: EventData = {}): Telling => ({ type, workflow, data: more })
-  const lasted = { duration_ms: Math.max(0, event.at - (row.startedAt ?? row.createdAt)) }
-  switch (event.type) {
+  const event = (type: string, more: EventData = {}): DraftEvent => ({ type, workflow, data: more })
+  const lasted = { duration_ms: Math.max(0, stored.at - (row.startedAt ?? row.createdAt)) }
+  switch (stored.type) {
     case 'instance.created': {
       const parent = subjects.workflow(row.parentNode === null ? null : row.parentId)
-      return [tell('workflow.created', parent === null ? {} : { parent_workflow_id: parent.id })]
+      return [event('workflow.created', parent === null ? {} : { parent_workflow_id: parent.id })]
     }
     case 'instance.started':
-      return [tell('workflow.started')]
+      return [event('workflow.started')]
     case 'instance.completed':
-      return [tell('workflow.completed', lasted), ...around(subjects, workflow, true, lasted)]
+      return [event('workflow.completed', lasted), ...around(subjects, workflow, true, lasted)]
     case 'instance.failed': {
-      const told = { error: data['error'] ?? null, ...lasted }
-      return [tell('workflow.failed', told), ...around(subjects, workflow, false, told)]
+      const ended = { error: data['error'] ?? null, ...lasted }
+      return [event('workflow.failed', ended), ...around(subjects, workflow, false, ended)]
     }
     case 'instance.draining':
-      return data['reason'] === 'cancel' ? [tell('workflow.cancelled', lasted)] : []
+      return data['reason'] === 'cancel' ? [event('workflow.cancelled', lasted)] : []
     case 'instance.cancelled':
       return around(subjects, workflow, false, { error: CANCELLED, ...lasted })
     case 'instance.retries':
@@ -52,12 +52,12 @@ export function workflowEvents(
 
 const CANCELLED = { code: 'cancelled', message: 'the nested workflow was cancelled' }
 
-/** The step or job of the outer workflow that a nested one stands for has ended with it. */
-function around(subjects: Subjects, workflow: Workflow, ok: boolean, more: EventData): readonly Telling[] {
+/** The end of a nested workflow is also the end of its step or job in the outer workflow. */
+function around(subjects: Subjects, workflow: Workflow, ok: boolean, more: EventData): readonly DraftEvent[] {
   const { row } = workflow
   if (row.parentNode === null || row.parentRole !== 'work') return []
   const outer = subjects.workflow(row.parentId)
-  // Cancelled from outside, a nested workflow is no failure of the one around it.
+  // A nested workflow that was cancelled together with the outer one is not a failure of the outer one.
   if (outer === null || (row.state === 'cancelled' && outer.row.reason === 'cancel')) return []
   return [
     placeEvent({
@@ -71,7 +71,7 @@ function around(subjects: Subjects, workflow: Workflow, ok: boolean, more: Event
   ]
 }
 
-/** One step of a chain, or one job of a group or batch, has ended. Both vocabularies in one object. */
+/** One step of a chain, or one job of a group or batch, has ended. The object has the fields of both specifications. */
 export function placeEvent(place: {
   readonly workflow: Workflow
   readonly node: string | null
@@ -79,7 +79,7 @@ export function placeEvent(place: {
   readonly ok: boolean
   readonly type: string
   readonly data: EventData
-}): Telling {
+}): DraftEvent {
   const { workflow, ok, type } = place
   const index = indexOf(place)
   if (workflow.steps === null) {

@@ -1,4 +1,4 @@
-/** What every view of a workflow begins with: its id, type, name and state, and how many places it has. */
+/** The beginning of every view of a workflow: its id, type, name and state, and its number of places. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Json, Net } from '../../../net/net.ts'

@@ -1,6 +1,6 @@
 /**
  * Everything a projection of workflows needs, in a bounded number of statements. Lists of jobs are read in windows and
- * the tree as a whole up to a cap; what lies outside is not guessed at.
+ * the tree as a whole up to a cap; nothing is assumed about the rest.
  */
 
 import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
@@ -27,12 +27,12 @@ const MAX_INSTANCES = 2_000
 const MAX_RUNS = 20_000
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** What is kept of a workflow beside its row. */
+/** What is stored about a workflow besides its row. */
 export interface About {
   readonly error: NodeFailure | null
   readonly cancelledAt: number | null
   readonly initiator: string | null
-  /** All jobs, nested ones too, as counted when it was made; null: they were not. */
+  /** All jobs, including nested ones, as counted when it was created; null: not counted. */
   readonly jobs: number | null
   /** Jobs of its own list; null: it has steps. */
   readonly listed: number | null
@@ -42,7 +42,7 @@ export interface LoadedTree {
   readonly rows: readonly InstanceRow[]
   readonly nets: Nets
   readonly window: Window
-  /** false: more is nested here than is shown; what is missing is unknown, not waiting. */
+  /** false: not all nested workflows are shown; the state of the others is not known. */
   readonly complete: boolean
   about(instanceId: string): About
   totals(row: InstanceRow): Totals
@@ -53,7 +53,7 @@ export interface LoadedTree {
   child(instanceId: string, place: number | string): InstanceRow | null
   /** Failed runs of a workflow and all that is nested in it, in order; without those outside the windows. */
   failed(instanceId: string): readonly RunBrief[]
-  /** What a step that has not begun will be given. */
+  /** The arguments of a step that has not begun. */
   planned(instanceId: string, node: string): Literal | null
 }
 
@@ -136,7 +136,7 @@ class Places {
   readonly #children = new Map<string, InstanceRow>()
   readonly #rows: ReadonlyMap<string, InstanceRow>
   readonly #failed = new Map<string, RunBrief[]>()
-  /** Jobs that a cancel of their workflow took. */
+  /** Jobs that were cancelled with their workflow. */
   readonly #cancelled = new Map<string, RunBrief[]>()
   readonly #nested = new Map<string, string[]>()
 
@@ -172,7 +172,7 @@ class Places {
 
   failed(instanceId: string): readonly RunBrief[] {
     const own = this.#rows.get(instanceId)
-    // Cancelled alone, a nested workflow has failed for the one around it, and with it the jobs that the cancel took.
+    // A nested workflow that was cancelled alone has failed for the outer one, and so have the jobs cancelled with it.
     const alone = (id: string): boolean => isCancelled(this.#rows.get(id)) && !isCancelled(own)
     const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => [
       ...this.failed(id),
@@ -238,7 +238,7 @@ async function loadPlans(
   return { nets: all, planned: (instanceId, node) => literals.get(instanceId)?.[node] ?? null }
 }
 
-/** Workflows that a start has in store: at child nodes, and among the items of a list. */
+/** Workflows that will be started: at child nodes, and among the items of a list. */
 function plansIn(net: Net, start: ChildStart): readonly Plan[] {
   const nodes = net.nodes.flatMap(({ key, work }) =>
     work.kind === 'child' ? [{ hash: work.net, start: start.literals?.[key]?.start ?? {} }] : [],

@@ -1,4 +1,4 @@
-/** The metadata of a workflow: times and counters, and what failed in it. */
+/** The metadata of a workflow: times, counters and failures. */
 
 import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
@@ -10,7 +10,7 @@ import { failureOf } from './values.ts'
 import type { Wire } from './workflow-head.ts'
 import type { About, LoadedTree } from './workflow-load.ts'
 
-/** Errors told with a workflow; the jobs themselves have them all. */
+/** The most errors reported with a workflow; the jobs have all of them. */
 const ERRORS_SHOWN = 100
 
 export function metadataWire(of: {
@@ -34,7 +34,7 @@ export function metadataWire(of: {
   }
 }
 
-/** What failed: which step, which jobs, and how; callbacks also by their name. Nothing failed: nothing. */
+/** The step and the jobs that failed, with their errors; callbacks also by their name. Empty if nothing failed. */
 export function reportWire(tree: LoadedTree, row: InstanceRow, failed: readonly RunBrief[]): Wire {
   const { error } = tree.about(row.id)
   if (failed.length === 0 && row.state !== 'failed') return {}
@@ -54,7 +54,7 @@ export function reportWire(tree: LoadedTree, row: InstanceRow, failed: readonly 
   }
 }
 
-/** A job that was cancelled with the nested workflow it is in. */
+/** A job that was cancelled with its nested workflow. */
 function takenWire(run: RunBrief): Wire {
   return { code: 'cancelled', message: 'cancelled with its workflow', attempt: startsOf(run) }
 }
@@ -63,7 +63,7 @@ function callbackOf(run: RunBrief): Wire {
   return run.role === 'final' ? { callback: run.node } : {}
 }
 
-/** Failed jobs outside the windows are looked for only where the counters say that there are some. */
+/** Failed jobs outside the windows are searched for only if the counters show that there are some. */
 export async function failedIn(reading: Reading, tree: LoadedTree, row: InstanceRow): Promise<readonly RunBrief[]> {
   const seen = tree.failed(row.id)
   if (seen.length > ERRORS_SHOWN || seen.length >= tree.totals(row).failed) return seen

@@ -1,12 +1,12 @@
 /**
- * A workflow on the wire, read off its instance, its runs and those nested in it.
+ * A workflow on the wire, derived from its instance, its runs and those nested in it.
  *
  *   pending    nothing of it is due yet                      running     something is enqueued, active or has ended
  *   completed, failed                                        cancelled   from the moment of the cancel on
  *
- * Steps, jobs and callbacks are waiting (not enqueued yet), pending (enqueued), active, completed, failed, or cancelled:
- * cancelled themselves, or never to be enqueued any more. A nested workflow has the same words as a step, and stands
- * there in full.
+ * Steps, jobs and callbacks are waiting (not enqueued yet), pending (enqueued), active, completed, failed, or
+ * cancelled: cancelled themselves, or never to be enqueued. A nested workflow has the same states as a step, and is
+ * included in full.
  */
 
 import { shownStored } from '../../../kernel/json-limits.ts'
@@ -39,7 +39,7 @@ export async function workflowWire(reading: Reading, row: InstanceRow, window: W
   return instanceWire(tree, row, { from: window.from, failed: await failedIn(reading, tree, row) })
 }
 
-/** A nested workflow that a client named and whose turn has not come. `root`: the outermost one around it. */
+/** A nested workflow that a client named and that has not begun. `root`: the outermost one around it. */
 export async function plannedIn(reading: Reading, root: InstanceRow, id: string): Promise<Wire | null> {
   const wire = inside(await workflowWire(reading, root, { from: 0, count: MAX_WINDOW }), id)
   return wire === null ? null : { ...wire, root_id: workflowId(root) }
@@ -122,7 +122,7 @@ class InstancePlaces {
   readonly #tree: LoadedTree
   readonly #row: InstanceRow
   readonly #net: Net
-  /** true: nothing is enqueued here any more. */
+  /** true: nothing more is enqueued here. */
   readonly #over: boolean
 
   constructor(tree: LoadedTree, row: InstanceRow, net: Net) {
@@ -132,7 +132,7 @@ class InstancePlaces {
     this.#over = row.phase === 'drain' || row.phase === 'ended'
   }
 
-  /** null: it is not known, since not everything was read. */
+  /** null: not known, because not everything was read. */
   entry(index: number): Wire | null {
     const { id } = this.#row
     const run = this.#tree.run(id, index)
@@ -168,7 +168,7 @@ class InstancePlaces {
     return wire
   }
 
-  /** All jobs below, for workflows that were not counted when they were made. */
+  /** All jobs below, for workflows that were not counted when they were created. */
   jobs(total: number): number {
     let jobs = 0
     for (let index = 0; index < total; index++) {
@@ -236,7 +236,7 @@ function nestedWire(tree: LoadedTree, child: InstanceRow, at: { readonly index?:
   }
 }
 
-/** A cancelled one ended with its cancel, as its own view says; its active jobs may end later. */
+/** A cancelled workflow ended with its cancel, as its own view shows; its active jobs may end later. */
 function nestedEnd(tree: LoadedTree, child: InstanceRow): Wire {
   const cancelled = child.state === 'cancelled' || child.state === 'cancelling'
   return endWire(cancelled, cancelled ? (tree.about(child.id).cancelledAt ?? child.endedAt) : child.endedAt)

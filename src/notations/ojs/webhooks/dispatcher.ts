@@ -1,18 +1,18 @@
 /**
- * Carries events to the subscriptions that want them. The feed of events is the truth; each subscription has a cursor
- * in it and an outbox:
+ * Delivers events to the subscriptions for them. The feed of events is the source of truth; each subscription has a
+ * cursor in it and an outbox:
  *
  *   feed ──(fan out: cursor and outbox move in one transaction)──▶ outbox ──(send, record)──▶ delivered | dead
  *
- * A process that dies between any two of these steps leaves nothing behind that the next one does not find: an event
- * not fanned out is still behind the cursor, a delivery not recorded is still pending. So each is delivered at least
- * once, under an id that is made of subscription and event and therefore always the same.
+ * If a process dies between any two of these steps, the next one continues: an event that was not fanned out is still
+ * after the cursor, a delivery that was not recorded is still pending. So each event is delivered at least once, under
+ * an id that is made of subscription and event and therefore always the same.
  *
  * One process at a time delivers for a subscription: it holds a lease, renewed while it lives. After a crash another
- * takes over when the lease has run out; a process that stood still for longer may send a few again.
+ * takes over when the lease has run out; a process that was suspended for longer may send a few again.
  *
  * Order: an `ordered` subscription gets one event at a time, and one that fails holds up those behind it until it is
- * delivered or dead. Others get several at a time, begun in the order of the feed; what failed comes again later.
+ * delivered or dead. Others get several at a time, begun in the order of the feed; failed ones are sent again later.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -43,11 +43,11 @@ export interface DispatcherParams {
 
 const LEASE_MS = 15_000
 const LOOK_MS = 1_000
-/** Between two looks, however much happens. */
+/** Between two reads of the feed, however many events there are. */
 const LEAST_PAUSE_MS = 50
 const AFTER_ERROR_MS = 2_000
 const FEED_PORTION = 200
-/** More than this waits in the feed, not in the outbox. */
+/** Further events wait in the feed, not in the outbox. */
 const OUTBOX = 1_000
 const AT_ONCE = 8
 const CLOSING_GRACE_MS = 2_000
@@ -70,7 +70,7 @@ export class Dispatcher {
   readonly #cutting = new AbortController()
   #held: ReadonlySet<string> = new Set()
   #wake: (() => void) | null = null
-  /** Woken while it did not sleep. */
+  /** Woken while it was not waiting. */
   #woken = false
   #looping: Promise<void> | null = null
   #prunedAt = 0
@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#looping ??= this.#loop()
   }
 
-  /** Something may have happened that a subscription wants. Costs nothing where there is none. */
+  /** There may be events for a subscription. Costs nothing without subscriptions. */
   nudge(): void {
     if (this.#held.size > 0) this.look()
   }
@@ -94,7 +94,7 @@ export class Dispatcher {
     this.#wake?.()
   }
 
-  /** What is being sent may end; what has not by then is sent again by the next process. */
+  /** Requests that have begun may end; deliveries that are not recorded by then are sent again by the next process. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.look()
@@ -105,7 +105,7 @@ export class Dispatcher {
     await this.#webhooks.release(this.#holder).catch(() => undefined)
   }
 
-  /** Sends what is in nobody's outbox, now: to try a subscription out. */
+  /** Sends an event that is in no outbox, at once: to test a subscription. */
   tryOut(row: WebhookRow, event: Sending): Promise<Posted> {
     return this.#post(row, event, Date.now())
   }
@@ -144,15 +144,15 @@ export class Dispatcher {
     await this.#prune()
   }
 
-  /** Until there is nothing left to do now. */
+  /** Until nothing more can be sent now. */
   async #serve(id: string): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#held.has(id)) {
-      // Read anew each time: it may have been changed, stopped or removed meanwhile.
+      // Read again each time: it may have been changed, stopped or removed meanwhile.
       const row = await this.#webhooks.find(id)
       if (row === null || !row.active || row.leaseBy !== this.#holder) return
       const moved = await this.#fanOut(row)
       const due = await this.#webhooks.due({ webhookId: id, ordered: row.ordered, limit: AT_ONCE })
-      // One look at the clock for all, so that they are begun in their order.
+      // The clock is read once for all, so that they begin in their order.
       const now = due.length === 0 ? 0 : await this.#params.engine.queries.now()
       await Promise.all(due.map((delivery) => this.#deliver(row, delivery, now)))
       if (!moved && due.length === 0) return
@@ -177,7 +177,7 @@ export class Dispatcher {
   async #deliver(row: WebhookRow, delivery: DeliveryRow, now: number): Promise<void> {
     const event = { id: delivery.id, type: delivery.eventType, body: delivery.body }
     const posted = await this.#posted(row, event, now)
-    // Cut off by our own going down: that is no failure of the receiver's.
+    // Aborted because this process stops, which is not a failure of the receiver.
     if (this.#cutting.signal.aborted && posted.status === null) return
     const attempt = verdict(row, delivery, posted)
     await this.#webhooks.attempted({ webhookId: row.id, attempt })
@@ -187,7 +187,9 @@ export class Dispatcher {
     }
   }
 
-  /** One that cannot even be sent counts as an attempt: it comes later, or dies, and does not hold up the others. */
+  /**
+   * A delivery that cannot be sent counts as an attempt: it is sent later, or is dead, and does not delay the others.
+   */
   async #posted(row: WebhookRow, event: Sending, now: number): Promise<Posted> {
     try {
       return await this.#post(row, event, now)
@@ -196,7 +198,10 @@ export class Dispatcher {
     }
   }
 
-  /** `now`: of the store's clock, for the grace of an old secret. The timestamp is of this machine's, like the receiver's. */
+  /**
+   * `now`: of the store's clock, for the grace of an old secret. The timestamp is from this machine's clock, since
+   * receivers compare it with theirs.
+   */
   #post(row: WebhookRow, event: Sending, now: number): Promise<Posted> {
     const { version, allowPrivate } = this.#params
     const timestamp = Math.floor(Date.now() / 1000)

@@ -1,4 +1,4 @@
-/** One request to a receiver: a connection of its own, no redirects, an end after `timeoutMs` whatever happens. */
+/** One request to a receiver: a connection of its own, no redirects, ended after `timeoutMs` in any case. */
 import { lookup as lookUp } from 'node:dns'
 import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
@@ -18,7 +18,7 @@ export interface Posting {
 export interface Posted {
   /** null: there was no answer. */
   readonly status: number | null
-  /** Why there was none. */
+  /** Why there was no answer. */
   readonly error: string | null
   readonly ms: number
   readonly retryAfterMs: number | null
@@ -29,7 +29,7 @@ export async function post(posting: Posting): Promise<Posted> {
   const ms = (): number => Math.round(performance.now() - began)
   try {
     const answer = await exchange(posting)
-    // What it says is never kept or shown: a subscriber could read a service of this network with it.
+    // The body is never stored or shown: with it a subscriber could read from services of this network.
     answer.destroy()
     return {
       status: answer.statusCode ?? null,
@@ -66,7 +66,7 @@ function exchange({ url, headers, body, timeoutMs, allowPrivate, signal }: Posti
   })
 }
 
-/** Judged where the connection is made: a name that points elsewhere by then cannot slip through. */
+/** Checked when the connection is made, so that a name that resolves differently by then is also refused. */
 const publicOnly: LookupFunction = (host, options, done) => {
   lookUp(host, { ...options, all: true }, (error, found) => {
     if (error !== null) return done(error, '', 0)

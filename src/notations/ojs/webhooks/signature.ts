@@ -1,4 +1,7 @@
-/** Signatures of webhooks: HMAC-SHA256 over `timestamp.body`, so that neither can be changed or sent again much later. */
+/**
+ * Signatures of webhooks: HMAC-SHA256 over `timestamp.body`, so that neither can be changed, and an old request cannot
+ * be sent again.
+ */
 import { createHmac } from 'node:crypto'
 import type { WebhookRow } from '../../../model/webhooks.ts'
 
@@ -15,7 +18,7 @@ export function signature(params: {
     .join(',')
 }
 
-/** A secret that was replaced counts for its time of grace. */
+/** A replaced secret remains valid for its grace period. */
 export function secretsOf(row: WebhookRow, now: number): readonly string[] {
   const old = row.oldSecret !== null && row.oldSecretUntil !== null && row.oldSecretUntil > now
   return old ? [row.secret, row.oldSecret as string] : [row.secret]

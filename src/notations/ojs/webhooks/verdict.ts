@@ -1,11 +1,11 @@
 /**
- * What becomes of a delivery after an attempt:
+ * The state of a delivery after an attempt:
  *
  *   2xx                      delivered
  *   4xx but 408, 425, 429    dead: the receiver will not take it however often it is sent
  *   anything else            pending again after a pause, up to the greatest number of attempts; then dead
  *
- * A redirect is "anything else": it is not followed, and may be a mistake of the moment.
+ * A redirect is "anything else": it is not followed, and may be temporary.
  */
 import type { Attempted, DeliveryRow, WebhookRow } from '../../../model/webhooks.ts'
 import type { Posted } from './post.ts'
@@ -29,6 +29,6 @@ export function verdict(row: WebhookRow, delivery: DeliveryRow, posted: Posted):
   const error = posted.error ?? `the receiver answered ${status}`
   if (final || attempts >= row.maxAttempts) return { ...about, state: 'dead', delayMs: 0, error }
   const pause = Math.max(PAUSES[attempts - 1] ?? LONGEST, Math.min(posted.retryAfterMs ?? 0, LONGEST))
-  // Receivers that were down together should not all be asked at once.
+  // Receivers that were unavailable at the same time should not all be tried at once.
   return { ...about, state: 'pending', delayMs: Math.round(pause * (1 + Math.random() / 10)), error }
 }

@@ -34,7 +34,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
     [
       'a step with neither tool nor next',
       '- step: a',
-      ['5:5 workflow[0]: a step has a tool or goes on to others (tool: { kind: noop })'],
+      ['5:5 workflow[0]: a step has a tool or arcs to other steps (tool: { kind: noop })'],
     ],
     [
       'retry, output and assert of a tool',
@@ -122,7 +122,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
     [
       'set without a scope',
       '- { step: a, tool: { kind: noop }, set: { n: 1 } }',
-      ["5:45 workflow[0].set.n: 'n' does not say where it is kept; it is read as ctx.n (ctx.n)"],
+      ["5:45 workflow[0].set.n: 'n' has no area (ctx, iter or step); it is read as ctx.n (ctx.n)"],
     ],
     [
       'set by scopes',
@@ -245,7 +245,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       'defaults of the executor',
       'executor: { spec: { policy: { defaults: { timeout: 5 } } } }',
       [
-        "6:43 executor.spec.policy.defaults.timeout: 'timeout' has no effect: defaults are not inherited (say it on each step)",
+        "6:43 executor.spec.policy.defaults.timeout: 'timeout' has no effect: defaults are not inherited (set it on each step)",
       ],
     ],
     [

@@ -104,7 +104,7 @@ describe('both spellings', () => {
   it('cannot be mixed in one place', async () => {
     const text = flow('- { step: a, input: { x: 1 }, args: { x: 2 }, tool: { kind: noop } }')
     expect(await mistakes(text)).toEqual([
-      "5:39 workflow[0].args: 'input' and 'args' are two names of one thing (keep one of the two)",
+      "5:39 workflow[0].args: 'input' and 'args' are two names of the same field (keep one of the two)",
     ])
   })
 })

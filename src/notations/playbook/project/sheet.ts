@@ -108,8 +108,8 @@ function noteOf(step: PlaybookStep, now: number): string {
   if (held > 0) notes.push(`${count(held, 'token')} held`)
   if (error !== null && state !== 'completed') notes.push(`${error.code}: ${brief(error.message, 80)}`)
   if (child !== null) notes.push(`${brief(child.name, 30)} ${child.id}`)
-  if (run?.status === 'leased') notes.push(`held by ${brief(run.leasedBy ?? 'somebody', 30)}`)
-  if (run?.status === 'pending' && run.runAt > now) notes.push(`goes on in ${span(run.runAt - now)}`)
+  if (run?.status === 'leased') notes.push(`held by ${brief(run.leasedBy ?? 'an unnamed worker', 30)}`)
+  if (run?.status === 'pending' && run.runAt > now) notes.push(`continues in ${span(run.runAt - now)}`)
   return notes.join('; ')
 }
 

@@ -153,7 +153,7 @@ function readExecutor(part: Part, reading: Reading): Executor {
 function warnOfDefaults(part: Part, reading: Reading): void {
   if (!part.isObject) return
   for (const key of Object.keys(part.value as object)) {
-    reading.idle(part.get(key), 'defaults are not inherited', 'say it on each step')
+    reading.idle(part.get(key), 'defaults are not inherited', 'set it on each step')
   }
 }
 

@@ -80,7 +80,7 @@ export class Reading {
   either(part: Part, name: string, older: string): Part {
     const [one, other] = [part.get(name), part.get(older)]
     if (one.given && other.given) {
-      other.wrong(`'${name}' and '${older}' are two names of one thing`, 'keep one of the two')
+      other.wrong(`'${name}' and '${older}' are two names of the same field`, 'keep one of the two')
     }
     return one.given || !other.given ? one : other
   }

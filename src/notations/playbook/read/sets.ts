@@ -55,6 +55,6 @@ function targetsOf(key: string, value: Part, reading: Reading): readonly (readon
     value.wrong(`${kindOf(key)} cannot be set`, 'ctx.name, iter.name or step.name; the name without dots and spaces')
     return []
   }
-  reading.lenient(value.path, `'${key}' does not say where it is kept; it is read as ctx.${key}`, `ctx.${key}`, true)
+  reading.lenient(value.path, `'${key}' has no area (ctx, iter or step); it is read as ctx.${key}`, `ctx.${key}`, true)
   return [[`ctx.${key}`, value]]
 }

@@ -60,7 +60,7 @@ export function readStep(part: Part, workbook: Workbook, reading: Reading): Step
     reading.fields(policy, POLICY, 'policy of a step', { rules: 'spec: { policy: { rules } } of the task' })
   reading.idle(policy.get('emit'), 'every event is recorded', 'leave it out')
   if (!part.has('tool') && !part.get('next').given && !part.has('loop')) {
-    reading.lenient(part.path, 'a step has a tool or goes on to others', 'tool: { kind: noop }')
+    reading.lenient(part.path, 'a step has a tool or arcs to other steps', 'tool: { kind: noop }')
   }
   const failure = policy.get('failure')
   if (failure.given) reading.fields(failure, ['mode'], 'failure')

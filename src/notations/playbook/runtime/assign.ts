@@ -32,7 +32,7 @@ export function contextEntry(target: string): string | null {
 function readTarget(target: string): { readonly area: Area; readonly path: readonly string[] } {
   const parts = target.split('.')
   if (parts.some((part) => part === '')) {
-    throw new Error(`\`${target}\` is no target: write ctx.<name>, iter.<name> or step.<name>`)
+    throw new Error(`\`${target}\` is not a target: write ctx.<name>, iter.<name> or step.<name>`)
   }
   const [first, ...rest] = parts
   if (rest.length > 0 && (first === 'ctx' || first === 'iter' || first === 'step')) return { area: first, path: rest }

@@ -31,7 +31,7 @@ export function checkSaga(saga: Saga, reader: Reader): void {
   }
   for (const { onSilence, path } of steps) {
     if (saga.onFailure === 'compensate' || onSilence === 'stop') continue
-    const message = 'this saga stops where it fails: nothing of it is ever undone, silent or not'
+    const message = 'this saga stops where it fails: no step is ever undone'
     reader.note({ path: [...path, 'onSilence'], message, hint: 'leave it out, or onFailure: compensate for the saga' })
   }
   for (const { name, dependsOn, path } of steps) {

@@ -49,6 +49,6 @@ describe('names', () => {
   })
 
   it.each(['', 'a.', '.a', 'a..b', 'a.*', '>', 'a b', '$JS'])("'%s' is not a valid prefix", (prefix) => {
-    expect(() => namesUnder(prefix)).toThrow(/no prefix/)
+    expect(() => namesUnder(prefix)).toThrow(/not a prefix/)
   })
 })

@@ -29,7 +29,7 @@ export class Desk {
     for (const what of CONTROLS) {
       for (const subject of [names.control(what), names.tenantControl('*', what)]) {
         const callback = (error: Error | null, message: Msg): void => {
-          if (error !== null) logger?.error({ err: error }, `${subject} is not listened to`)
+          if (error !== null) logger?.error({ err: error }, `${subject} cannot be subscribed to`)
           else this.#begin(what, message)
         }
         this.#subscriptions.push(link.nc.subscribe(subject, { queue: CONTROL_GROUP, callback }))

@@ -12,7 +12,7 @@ export interface SubjectProblem {
 
 export function subjectProblem(subject: string): SubjectProblem | null {
   const wrong = (why: string): SubjectProblem => ({
-    message: `'${subject.slice(0, 60)}' is no subject: ${why}`,
+    message: `'${subject.slice(0, 60)}' is not a subject: ${why}`,
     hint: HINT,
   })
   if (subject.length > LONGEST) return wrong(`it is longer than ${LONGEST} characters`)

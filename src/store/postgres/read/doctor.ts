@@ -150,7 +150,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT workflow_id, 'ended ' || ends || ' times according to its history, but was redriven ' || redriven || ' times'
     FROM (SELECT workflow_id, count(*) FILTER (WHERE event_type IN ('succeeded', 'failed', 'cancelled')) AS ends,
             count(*) FILTER (WHERE event_type = 'redriven') AS redriven
-          FROM workflow.workflow_event WHERE workflow_id IS NOT NULL GROUP BY workflow_id) told WHERE ends > 1 + redriven`,
+          FROM workflow.workflow_event WHERE workflow_id IS NOT NULL GROUP BY workflow_id) recorded WHERE ends > 1 + redriven`,
   place_once: `
     SELECT instance_id, 'has ' || count(*) || ' runs at node ' || node || ', fire ' || fire || ', item ' || item || ', '
       || role FROM workflow.workflow_run WHERE instance_id IS NOT NULL GROUP BY instance_id, node, fire, item, role
@@ -159,7 +159,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT r.id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow.workflow_run r
     WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT FROM workflow.workflow_instance i WHERE i.id = r.instance_id)`,
   registry_disabled: `
-    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'nobody') || ' at '
+    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'an unnamed client') || ' at '
       || to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ': a worker on plain SQL, which the registry '
       || 'cannot hold back; stop that worker or take the type out of what it claims, or enable the type'
     FROM workflow.workflow_run r JOIN workflow.workflow_registry g ON g.workflow_name = r.type

@@ -48,7 +48,7 @@ export const EXTEND_LEASES = statement(
        updated_at = now(), engine_turn = NOT r.engine_turn
      FROM held h WHERE r.id = h.id
      RETURNING r.id, r.instance_id, r.node, r.leased_by, r.tenant, r.lease_ms
-   ), told AS (
+   ), recorded AS (
      INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
      SELECT e.id, 'heartbeat', jsonb_build_object('extended_by_seconds', round(e.lease_ms / 1000.0)),
        (SELECT at FROM clock), e.instance_id, e.node, e.leased_by, e.tenant, true

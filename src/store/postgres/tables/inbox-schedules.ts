@@ -41,7 +41,7 @@ const DISABLE = statement(
      UPDATE workflow.workflow_schedule s SET enabled = false, disabled_reason = coalesce($2::text, s.disabled_reason),
        updated_at = workflow.clock()
      WHERE ${LIVE} AND ($2::text IS NULL OR s.enabled) RETURNING s.*
-   ), told AS (
+   ), recorded AS (
      INSERT INTO workflow.workflow_event (event_type, data, created_at, engine)
      SELECT 'schedule.disabled', jsonb_build_object('schedule', s.id, 'type', s.type, 'reason', s.disabled_reason),
        workflow.clock(), true

@@ -29,7 +29,7 @@ const RUNTIME = statement(
 
 /** An event with the actor, for each row that the statement wrote. */
 const recorded = (type: StoreEventType, actor: string): string =>
-  `told AS (
+  `recorded AS (
      INSERT INTO workflow.workflow_event (event_type, data, actor, created_at, engine)
      SELECT '${type}', jsonb_build_object('workflow_name', w.workflow_name, 'runtime', w.runtime, 'is_enabled', w.is_enabled),
        ${actor}, workflow.clock(), true FROM written w)`

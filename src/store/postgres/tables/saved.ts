@@ -44,7 +44,7 @@ const PROGRESS = statement(
        OR CASE json_typeof(c.progress -> 'progress') WHEN 'number' THEN (c.progress ->> 'progress')::float8 ELSE 0 END
           <= coalesce($4::float8, 0)
      RETURNING ${COLUMNS}
-   ), told AS (
+   ), recorded AS (
      INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
      SELECT run.id, 'progress', $2::jsonb, (SELECT at FROM clock), run.instance_id, run.node, run.leased_by, run.tenant, true
      FROM run JOIN put ON put.run_id = run.id

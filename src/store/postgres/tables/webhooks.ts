@@ -71,7 +71,7 @@ const COUNT = statement(
 )
 const ATTEMPTED = statement(
   `WITH clock AS (SELECT workflow.clock() AS at),
-   told AS (
+   recorded AS (
      UPDATE workflow.workflow_webhook SET last_at = greatest(last_at, (SELECT at FROM clock)), last_status = $5::int,
        failures = CASE $3::text WHEN 'delivered' THEN 0 ELSE failures + 1 END
      WHERE id = $1

@@ -131,7 +131,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow_run r
     WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workflow_instance i WHERE i.id = r.instance_id)`,
   registry_disabled: `
-    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'nobody') || ' at '
+    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'an unnamed client') || ' at '
       || strftime('%Y-%m-%dT%H:%M:%SZ', r.started_at / 1000, 'unixepoch') || ': a worker on plain SQL, which the registry '
       || 'cannot hold back; stop that worker or take the type out of what it claims, or enable the type'
     FROM workflow_run r JOIN workflow_registry g ON g.workflow_name = r.type

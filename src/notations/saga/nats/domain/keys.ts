@@ -43,7 +43,7 @@ export const DEFAULT_TABLE = 'petrel_step'
 const TABLE = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$/
 
 export function checkTable(table: string): string {
-  if (!TABLE.test(table)) throw new TypeError(`'${table}' is no name of a table`)
+  if (!TABLE.test(table)) throw new TypeError(`'${table}' is not the name of a table`)
   return table
 }
 
