@@ -15,7 +15,7 @@ import type { StepHandlerOptions } from '../notations/playbook/runtime/handler.t
 import { stepTypes } from '../notations/playbook/runtime/program.ts'
 import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
-import type { ReadOptions } from '../notations/source/others.ts'
+import type { ReadOptions } from '../notations/source/named-definitions.ts'
 import { definitionText } from '../notations/source/utf8.ts'
 import { operator } from '../operations/caller.ts'
 import { Operations } from '../operations/operation.ts'
@@ -26,7 +26,6 @@ import { type Handler, Handlers } from '../worker/handlers.ts'
 import { checkJson } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
-import { beside } from './beside.ts'
 import { type AnyStep, type GivesOf, type Job, job, type Step } from './builders.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { keepEngine } from './engine-of.ts'
@@ -44,6 +43,7 @@ import { type OpenOptions, openEngine } from './open.ts'
 import { Limits, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
 import { Schedules } from './schedules.ts'
+import { siblingDefinitions } from './sibling-definitions.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export type PetrelOptions = OpenOptions
@@ -298,7 +298,7 @@ export class Petrel {
     options: Omit<DefinitionOptions, 'file' | 'resolve' | 'names'> = {},
   ): Promise<InstanceHandle> {
     const text = definitionText(path, await readFile(path))
-    return this.startText(text, { ...options, file: path, ...beside(dirname(path)) })
+    return this.startText(text, { ...options, file: path, ...siblingDefinitions(dirname(path)) })
   }
 
   /** Handle of a workflow by its id, whichever client started it. */

@@ -5,7 +5,7 @@ import type { Notation } from './interface/notation.ts'
 import { NOTATIONS } from './notations.ts'
 import type { Definition } from './source/definition.ts'
 import { DefinitionError } from './source/mistakes.ts'
-import { Others, type ReadOptions } from './source/others.ts'
+import { Others, type ReadOptions } from './source/named-definitions.ts'
 import { locateMistakes, readSource } from './source/source.ts'
 
 /** In this thread. `file` is only named in errors. */

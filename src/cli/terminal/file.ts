@@ -1,15 +1,15 @@
 /** Files named on the command line. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { beside } from '../../client/beside.ts'
+import { siblingDefinitions } from '../../client/sibling-definitions.ts'
 import type { Definition } from '../../notations/source/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
-import type { ReadOptions } from '../../notations/source/others.ts'
+import type { ReadOptions } from '../../notations/source/named-definitions.ts'
 import { definitionText } from '../../notations/source/utf8.ts'
 import type { Tools } from '../../tools/tools.ts'
 import { CliError } from './failure.ts'
 
-export { beside }
+export type { beside }
 
 /** `-` is standard input. */
 export function readText(file: string): string {
@@ -54,7 +54,7 @@ export interface FileOptions {
 export async function readDefinitionFile(file: string, { tools, deployed }: FileOptions = {}): Promise<Definition> {
   const text = readDefinitionText(file)
   const { readDefinition } = await import('../../operations/definitions/read.ts')
-  const near = beside(file === '-' ? '.' : dirname(file))
+  const near = siblingDefinitions(file === '-' ? '.' : dirname(file))
   return readDefinition(file === '-' ? 'stdin' : file, text, {
     resolve: async (name) => (await near.resolve(name)) ?? (await deployed?.resolve(name)) ?? null,
     names: async () => [...(await near.names()), ...((await deployed?.names()) ?? [])],

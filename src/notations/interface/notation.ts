@@ -3,7 +3,7 @@ import type { Vocabulary } from '../../expr/index.ts'
 import type { Json, Net } from '../../net/net.ts'
 import type { Handler } from '../../worker/handlers.ts'
 import type { Definition } from '../source/definition.ts'
-import type { Others } from '../source/others.ts'
+import type { Others } from '../source/named-definitions.ts'
 import type { Source } from '../source/source.ts'
 import type { Projection } from './projection.ts'
 

@@ -22,7 +22,7 @@ import {
 import { storeEvent } from '../../model/events/events.ts'
 import type { NetRow } from '../../model/rows.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
-import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
+import type { ReadOptions, Resolve } from '../../notations/source/named-definitions.ts'
 import { planDefinition } from './read.ts'
 import { nextStep, type Step } from './versions.ts'
 

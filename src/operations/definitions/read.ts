@@ -2,7 +2,7 @@
 import type { EngineApi } from '../../engine/api.ts'
 import { readInPlace } from '../../notations/read.ts'
 import type { Definition } from '../../notations/source/definition.ts'
-import type { ReadOptions } from '../../notations/source/others.ts'
+import type { ReadOptions } from '../../notations/source/named-definitions.ts'
 import { inThread, unlessLarge } from './thread.ts'
 
 /** As it is stored. */

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { PetrelError } from '../../kernel/errors.ts'
 import { sleep } from '../../kernel/sleep.ts'
-import { isBelow } from '../below.ts'
+import { isBelow } from '../file-below.ts'
 import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 
 export interface Fence {

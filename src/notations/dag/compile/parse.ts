@@ -6,7 +6,7 @@
 import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
-import type { Others } from '../../source/others.ts'
+import type { Others } from '../../source/named-definitions.ts'
 import type { Source } from '../../source/source.ts'
 import { Children } from './children.ts'
 import { compileWorkflow } from './compile.ts'

@@ -12,7 +12,7 @@ import type { ChildStart, Literal } from '../../../model/start.ts'
 import type { Net } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../../source/mistakes.ts'
-import type { Others, Stop } from '../../source/others.ts'
+import type { Others, Stop } from '../../source/named-definitions.ts'
 import type { Playbook, Step, Task } from '../read/playbook.ts'
 import { type Reading, readSeconds } from '../read/reading.ts'
 

@@ -6,7 +6,7 @@
 import { extname } from 'node:path'
 import { parse as parseYaml } from 'yaml'
 import type { Json } from '../../../net/net.ts'
-import { FileRefused, readBelow } from '../../../tools/below.ts'
+import { FileRefused, readBelow } from '../../../tools/file-below.ts'
 import type { ToolError } from '../../../tools/tool.ts'
 import { ownError } from './outcome.ts'
 import type { KeychainEntry } from './program.ts'

@@ -14,7 +14,7 @@ import { sleep } from '../../../kernel/sleep.ts'
 import { Operations } from '../../../operations/operation.ts'
 import { takeCompletion } from './completions.ts'
 import { type Address, connectionOptions, connectPersistently } from './connect.ts'
-import { Desk } from './desk.ts'
+import { ControlListener } from './control-listener.ts'
 import { Inlet } from './inlet.ts'
 import { JetStreamMissing } from './jetstream.ts'
 import { Link } from './link.ts'
@@ -109,7 +109,7 @@ export class Transport implements SagaTransport {
     const alone = this.#served ? async () => false : () => presence.alone()
     this.#served = true
     const relay = new Relay({ engine, link, names, logger, holdMs, pollMs, alone })
-    const desk = new Desk({ ...shared, link, names, reach: this.#reach })
+    const control = new ControlListener({ ...shared, link, names, reach: this.#reach })
     const missing = new JetStreamMissing(logger)
     const completions = new Inlet({
       link,
@@ -131,7 +131,7 @@ export class Transport implements SagaTransport {
         takeStart({ ...shared, reply: (subject, answer) => reply(nc, subject, answer, logger) }, message),
     })
     this.#missing = missing
-    const parts = [presence, relay, completions, starts, desk]
+    const parts = [presence, relay, completions, starts, control]
     for (const part of parts) part.start()
     return {
       opened: Promise.all([completions.opened, starts.opened]),

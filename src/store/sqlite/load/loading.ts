@@ -33,7 +33,7 @@ import {
   uniqueOf,
   WORKER_CELLS,
   workerOf,
-} from '../row/others.ts'
+} from '../row/narrow-rows.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
 import { candidates, urgency } from './claimable.ts'

@@ -2,7 +2,7 @@
 import type { SlotRow } from '../../../model/rows.ts'
 import type { Need } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
-import { SLOT_CELLS, slotOf } from '../row/others.ts'
+import { SLOT_CELLS, slotOf } from '../row/narrow-rows.ts'
 
 export const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../../model/rows.ts'
 import { EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
-import { EVENT_CELLS, eventOf } from '../row/others.ts'
+import { EVENT_CELLS, eventOf } from '../row/narrow-rows.ts'
 import { errorsOf, HISTORY, HISTORY_PAGE, histories, leasesLost } from './history.ts'
 import type { Select } from './select.ts'
 

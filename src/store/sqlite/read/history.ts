@@ -2,7 +2,7 @@
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Reading } from '../long-reads.ts'
-import { eventOf } from '../row/others.ts'
+import { eventOf } from '../row/narrow-rows.ts'
 import { shownJson } from '../shown.ts'
 
 /** An open lease is placed after the stored events, a derived `created` before them. */

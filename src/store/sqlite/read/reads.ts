@@ -12,7 +12,7 @@ import {
   shownGates,
   WORKER_CELLS,
   workerOf,
-} from '../row/others.ts'
+} from '../row/narrow-rows.ts'
 import { shownJson } from '../shown.ts'
 import { findViolations } from './doctor.ts'
 import { eventQueries } from './events.ts'

@@ -14,7 +14,7 @@ import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { LAST } from '../load/slots.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
-import { NET_CELLS, netOf, slotOf } from '../row/others.ts'
+import { NET_CELLS, netOf, slotOf } from '../row/narrow-rows.ts'
 import { namesOf } from '../row/reader.ts'
 
 const IDS = '(SELECT value FROM json_each(?1))'

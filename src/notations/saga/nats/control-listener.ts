@@ -7,19 +7,19 @@ import { answerControl, type ControlParams } from './control.ts'
 import type { Link } from './link.ts'
 import { CONTROL_GROUP, CONTROLS, type Control, type ControlReach, type Names } from './names.ts'
 
-export interface DeskParams extends ControlParams {
+export interface ControlListenerParams extends ControlParams {
   readonly engine: EngineApi
   readonly link: Link
   readonly names: Names
   readonly reach: ControlReach
 }
 
-export class Desk {
-  readonly #params: DeskParams
+export class ControlListener {
+  readonly #params: ControlListenerParams
   readonly #subscriptions: Subscription[] = []
   readonly #busy = new Set<Promise<void>>()
 
-  constructor(params: DeskParams) {
+  constructor(params: ControlListenerParams) {
     this.#params = params
   }
 

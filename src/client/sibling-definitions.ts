@@ -1,13 +1,13 @@
 /** Finds the definitions that a file names in the same folder. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadOptions } from '../notations/source/others.ts'
+import type { ReadOptions } from '../notations/source/named-definitions.ts'
 import { definitionText } from '../notations/source/utf8.ts'
 
 const ENDINGS = ['.workflow.yaml', '.workflow.yml', '.playbook.yaml', '.playbook.yml', '.yaml', '.yml', '.json']
 
 /** `NAME.workflow.yaml` or `NAME.yaml` in a folder is the definition NAME; so is a file of exactly that name. */
-export function beside(folder: string): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
+export function siblingDefinitions(folder: string): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
   return {
     resolve: (name) => {
       const found = ['', ...ENDINGS].map((ending) => join(folder, `${name}${ending}`)).find(isFile)
