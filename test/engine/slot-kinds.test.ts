@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { beside } from '../../src/client/sibling-definitions.ts'
+import { siblingDefinitions } from '../../src/client/sibling-definitions.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { type Database, openDatabase } from '../../src/store/sqlite/driver.ts'
 import { kindsOf } from '../net/slot-kinds.ts'
@@ -53,7 +53,11 @@ describe('slots', () => {
   it.each(Object.entries(NOTATIONS))('of %s are of declared kinds', async (_, { files, kinds }) => {
     for (const file of files) {
       const folder = join(EXAMPLES, file.slice(0, file.lastIndexOf('/') + 1))
-      const { start } = await readDefinition(file, readFileSync(join(EXAMPLES, file), 'utf8'), beside(folder))
+      const { start } = await readDefinition(
+        file,
+        readFileSync(join(EXAMPLES, file), 'utf8'),
+        siblingDefinitions(folder),
+      )
       // Each node in turn is the one that fails, or stays silent.
       for (let failing = -1; failing < 4; failing++) {
         const id = await d.start({ ...start, input: { order_id: 1 }, initiator: 'ann' })

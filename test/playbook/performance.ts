@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beside } from '../../src/cli/terminal/file.ts'
+import { siblingDefinitions } from '../../src/cli/terminal/file.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Json } from '../../src/net/net.ts'
@@ -22,9 +22,12 @@ import type { Place } from '../engine/drive.ts'
 
 export const EXAMPLES = fileURLToPath(new URL('../../examples/playbooks/', import.meta.url))
 
-/** With the playbooks it names, found beside it as the command line finds them. */
+/** With the playbooks it names, found siblingDefinitions it as the command line finds them. */
 export function readExample(file: string, options: ReadOptions = {}): Promise<Definition> {
-  return readDefinition(file, readFileSync(join(EXAMPLES, file), 'utf8'), { ...beside(EXAMPLES), ...options })
+  return readDefinition(file, readFileSync(join(EXAMPLES, file), 'utf8'), {
+    ...siblingDefinitions(EXAMPLES),
+    ...options,
+  })
 }
 
 export class Performance {

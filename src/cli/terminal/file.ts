@@ -9,7 +9,7 @@ import { definitionText } from '../../notations/source/utf8.ts'
 import type { Tools } from '../../tools/tools.ts'
 import { CliError } from './failure.ts'
 
-export type { beside }
+export { siblingDefinitions }
 
 /** `-` is standard input. */
 export function readText(file: string): string {

@@ -9,7 +9,7 @@ import { HELD_AT } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { keptMeta } from './envelope.ts'
-import type { EventData, Subjects, DraftEvent, Workflow } from './events.ts'
+import type { DraftEvent, EventData, Subjects, Workflow } from './events.ts'
 import { errorObject } from './failures.ts'
 import { timeText } from './time.ts'
 import { placeEvent } from './workflow-events.ts'
@@ -26,7 +26,12 @@ interface Line {
   readonly job: (type: string, more?: EventData) => DraftEvent
 }
 
-export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): readonly DraftEvent[] {
+export function jobEvents(
+  subjects: Subjects,
+  event: StoredEvent,
+  data: StoredData,
+  run: RunBrief,
+): readonly DraftEvent[] {
   const { type } = event
   if (!isRunEvent(type)) return []
   const line = lineOf(subjects, event, data, run)
@@ -81,7 +86,7 @@ function lineOf(subjects: Subjects, event: StoredEvent, data: StoredData, run: R
   }
 }
 
-/** The line of an end may be the first to know of the start. */
+/** The line of an end may be the first to record the start. */
 function started(line: Line): readonly DraftEvent[] {
   return line.startedAt === null ? [] : begun(line, line.startedAt)
 }
@@ -130,7 +135,7 @@ function cancelled(line: Line): readonly DraftEvent[] {
   return [
     ...started(line),
     job('job.cancelled', { ...(event.actor === null ? {} : { actor: event.actor }) }),
-    // Cancelled with its workflow it has no error of its own, and is no failure of the workflow.
+    // A job that was cancelled with its workflow has no error and is not a failure of the workflow.
     ...(error === undefined ? [] : placeOf(workflow, run, false, { error, attempt })),
   ]
 }

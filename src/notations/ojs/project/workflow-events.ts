@@ -2,7 +2,7 @@
 
 import type { InstanceEventType, StoredData } from '../../../model/events/events.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
-import type { EventData, Subjects, DraftEvent, Workflow } from './events.ts'
+import type { DraftEvent, EventData, Subjects, Workflow } from './events.ts'
 import { indexOf } from './values.ts'
 
 /**
