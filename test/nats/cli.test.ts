@@ -102,7 +102,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
     })
     expect(await cli.petrel('server', '--port', '0', '--nats', 'nats://x', '--nats-prefix', 'a b')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('no prefix'),
+      err: expect.stringContaining('not a prefix'),
     })
     expect(await cli.petrel('worker')).toMatchObject({ code: 2, err: expect.stringContaining('--nats URL') })
     const bad = cli.write('bad.mjs', 'export const sagas = [{}]')

@@ -22,7 +22,7 @@ import type { Place } from '../engine/drive.ts'
 
 export const EXAMPLES = fileURLToPath(new URL('../../examples/playbooks/', import.meta.url))
 
-/** With the playbooks it names, found siblingDefinitions it as the command line finds them. */
+/** With the playbooks it names, found beside it as the command line finds them. */
 export function readExample(file: string, options: ReadOptions = {}): Promise<Definition> {
   return readDefinition(file, readFileSync(join(EXAMPLES, file), 'utf8'), {
     ...siblingDefinitions(EXAMPLES),

@@ -105,11 +105,7 @@ function sorted(entries: readonly string[]): { readonly names: readonly string[]
     ) {
       networks.addSubnet(address, size, type)
     } else if (/^(\*\.)?[a-z0-9_.-]+$/i.test(entry)) names.push(entry.toLowerCase())
-    else
-      throw new PetrelError(
-        'invalid_request',
-        `"${entry}" is not a host name, address or network`,
-      )
+    else throw new PetrelError('invalid_request', `"${entry}" is not a host name, address or network`)
   }
   return { names, networks }
 }

@@ -82,7 +82,10 @@ function parse(text: string): Server {
     return { protocol, host, user: decodeURIComponent(username), password: decodeURIComponent(password) }
   } catch {
     const shown = text.replace(/\/\/[^@]*@/, '//***@')
-    throw new PetrelError('invalid_request', `'${shown}' is not an address of NATS: nats://host:4222 or tls://host:4222`)
+    throw new PetrelError(
+      'invalid_request',
+      `'${shown}' is not an address of NATS: nats://host:4222 or tls://host:4222`,
+    )
   }
 }
 

@@ -41,7 +41,10 @@ const PREFIX = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
 /** `prefix`: separates deployments that share one NATS account; null: none. */
 export function namesUnder(prefix: string | null): Names {
   if (prefix !== null && !PREFIX.test(prefix)) {
-    throw new PetrelError('invalid_request', `'${prefix}' is not a prefix of subjects: tokens of letters, digits, - and _`)
+    throw new PetrelError(
+      'invalid_request',
+      `'${prefix}' is not a prefix of subjects: tokens of letters, digits, - and _`,
+    )
   }
   const under = (subject: string): string => (prefix === null ? subject : `${prefix}.${subject}`)
   return {

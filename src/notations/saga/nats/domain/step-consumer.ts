@@ -137,7 +137,10 @@ class Consumer<Tx> implements StepConsumer {
     const stepId = message.headers?.get(HEADERS.step) || null
     const instanceId = message.headers?.get(HEADERS.instance) || null
     if (stepId === null || instanceId === null) {
-      this.#options.logger?.warn({ subject }, `a message without ${HEADERS.step} and ${HEADERS.instance} is not a command`)
+      this.#options.logger?.warn(
+        { subject },
+        `a message without ${HEADERS.step} and ${HEADERS.instance} is not a command`,
+      )
       return
     }
     const tenant = message.headers?.get(HEADERS.tenant) || null
