@@ -7,8 +7,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
-    // Processes, since native handles of SQLite and DuckDB want one of their own. Each runs many files: to begin anew and to load
-    // the engine once more for each of them took an eighth of the whole time.
+    // Processes, since native handles of SQLite and DuckDB need one of their own. Each runs many files: starting a
+    // process and loading the engine for every file took an eighth of the total time.
     pool: 'forks',
     isolate: false,
     maxWorkers: 3,

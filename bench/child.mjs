@@ -1,5 +1,7 @@
 // @ts-check
-/** One repetition of one workload on a fresh database, in a process of its own. The parent gets the figures by IPC. */
+/**
+ * One repetition of one workload on a fresh database, in a separate process. The parent receives the figures by IPC.
+ */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Meter } from './meter.mjs'
@@ -13,7 +15,7 @@ if (workload === undefined) throw new Error(`no workload is called '${name}'`)
 /** A module of the build that is no part of the public API. @param {string} path @returns {Promise<any>} */
 const internal = (path) => import(pathToFileURL(join(dist, path)).href)
 
-// The parent is gone, or has its answer: servers and workers that this process started end with it.
+// The parent is gone, or has its answer: servers and workers started by this process end with it.
 process.once('disconnect', () => process.exit())
 
 const store = await benchStore(storeKind, { server, folder, internal })
@@ -50,7 +52,7 @@ async function withPetrel(sdk, bench, workload) {
   }
 }
 
-/** Builds of before November 2026 show it publicly. @param {any} petrel @param {any} insides */
+/** Builds from before November 2026 expose it publicly. @param {any} petrel @param {any} insides */
 function engineIn(petrel, { engineOf }) {
   return engineOf === undefined ? petrel.engine : engineOf(petrel)
 }

@@ -23,8 +23,8 @@ export async function timed(work) {
 }
 
 /**
- * What `work` took: milliseconds that passed, and microseconds of processor time of this process, which a busy
- * machine hardly changes.
+ * The cost of `work`: elapsed milliseconds, and microseconds of processor time of this process, which depend little on
+ * other load.
  * @param {() => unknown} work
  */
 export async function measured(work) {
@@ -35,8 +35,8 @@ export async function measured(work) {
 }
 
 /**
- * Rounds of the same work before any that counts. The code of a settle is still being compiled for tens of thousands of
- * steps: a first round of 10,000 takes 290 µs of processor time a step, a third 145, a fifth 110.
+ * Warm-up rounds before the measured one. The code of a settle is still being compiled for tens of thousands of steps:
+ * a first round of 10,000 takes 290 µs of processor time a step, a third 145, a fifth 110.
  */
 export const WARM_UP_ROUNDS = 6
 

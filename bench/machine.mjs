@@ -1,5 +1,5 @@
 // @ts-check
-/** What the numbers were measured on. */
+/** Describes the machine of the measurement. */
 import { cpus, loadavg, platform, release, totalmem } from 'node:os'
 import pg from 'pg'
 import { sleep } from './figures.mjs'
@@ -14,7 +14,7 @@ export function describeMachine() {
   return { node: process.version, processors: all.length, model: all[0]?.model ?? null, memoryGb, load, text }
 }
 
-/** Share of all processors that others used during the next `ms`. @param {number} ms */
+/** Share of all processors used by other processes during the next `ms`. @param {number} ms */
 export async function busyShare(ms) {
   const before = times()
   await sleep(ms)

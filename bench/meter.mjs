@@ -1,5 +1,5 @@
 // @ts-check
-/** Counts what a workload writes. Only in a repetition of its own: those that are timed run without it. */
+/** Counts the writes of a workload, in a separate repetition: the timed ones run without it. */
 export class Meter {
   #store
   #settles = 0
@@ -12,12 +12,12 @@ export class Meter {
     this.#store = store
   }
 
-  /** Then there should be no warm-up: Postgres reports the writes only later, all in one. */
+  /** Then there should be no warm-up: Postgres reports all writes together, later. */
   get on() {
     return this.#store !== null
   }
 
-  /** Before anybody opens the store. */
+  /** Before the store is opened. */
   async tap() {
     await this.#store?.tap()
   }

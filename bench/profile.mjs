@@ -1,5 +1,5 @@
 // @ts-check
-/** Reads what --cpu-prof wrote: the functions in which the time was spent, without those they called. */
+/** Reads the output of --cpu-prof: the functions in which the time was spent, without their callees. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * What the numbers have to show, and what they aim at. Judged, printed, never a failure: a slow machine is not a bug.
+ * Requirements and aims for the numbers. They are judged and printed, and never fail: a slow machine is not a bug.
  *
  * @typedef {{ store: string, kind: 'must' | 'aim', text: string, figure: string, met: boolean }} Judged
  */
@@ -63,7 +63,7 @@ function requirements(report) {
 }
 
 /**
- * How much dearer the dearest of the larger ones is. null: not all were measured.
+ * The ratio of the most expensive larger one to the small one. null: not all were measured.
  * @param {import('./run.mjs').StoreReport} report @param {readonly string[]} workloads @param {string} metric
  */
 function worstByFirst(report, workloads, metric) {
@@ -82,7 +82,7 @@ export function chainsToBare(report) {
   return median(petrel.map((steps, round) => steps / (bare[round] ?? Number.NaN)))
 }
 
-/** What the design aims at; set on 2 quiet cores. */
+/** The aims of the design, set on 2 quiet cores. */
 const AIMS = /** @type {const} */ ([
   ['10-step chains', 'chains', 'stepsPerSecond', 'steps/s', { sqlite: 15_000, postgres: 15_000 }, 'more'],
   ['drain', 'drain', 'jobsPerSecond', 'jobs/s', { sqlite: 25_000, postgres: 25_000 }, 'more'],

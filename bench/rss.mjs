@@ -12,7 +12,7 @@ export function rssMb(pid) {
 
 /** Processor time so far. @param {number | undefined} pid */
 export function cpuMicros(pid) {
-  // Behind the name, which may hold anything.
+  // After the name, which may contain any character.
   const fields = told(pid, 'stat')
     .replace(/^.*\) /s, '')
     .split(' ')

@@ -28,7 +28,7 @@ import { workloads } from './workload.mjs'
  * }} StoreReport
  */
 
-/** For the SQLite files; gone when this process ends, however. */
+/** For the SQLite files; removed when this process ends in any way. */
 const folder = mkdtempSync(join(process.env['PETREL_BENCH_TMP'] ?? tmpdir(), 'petrel-bench-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
@@ -115,7 +115,7 @@ async function measureStore({ store, url, chosen, options, profiles }) {
     try {
       return await runChild(params, flags)
     } catch (error) {
-      // What it said is above. The others go on; the exit code remembers.
+      // Its output is above. The others continue; the exit code reports the failure.
       process.exitCode = 1
       console.error(`${workload.name} on ${store}: ${/** @type {Error} */ (error).message}`)
       return {}
@@ -169,7 +169,7 @@ function runChild(params, flags) {
   })
 }
 
-/** One line on a terminal that says what is under way. @param {number} total */
+/** One line on a terminal with the current workload. @param {number} total */
 function progress(total) {
   let done = 0
   return (/** @type {string | null} */ what) => {

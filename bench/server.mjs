@@ -1,5 +1,7 @@
 // @ts-check
-/** The Postgres to measure: the one named, or a throw-away one with default settings (fsync and synchronous_commit on). */
+/**
+ * The Postgres to measure: the one named, or a throw-away one with default settings (fsync and synchronous_commit on).
+ */
 import { startServices } from '../scripts/services.mjs'
 
 /** @returns {Promise<{ url: string, stop(): Promise<void> } | null>} null: none is installed */

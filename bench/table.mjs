@@ -57,7 +57,8 @@ export function printBare(report, print) {
       shown(middle('bare-chains', 'stepsPerSecond')),
       ratio === null ? '–' : ratio.toFixed(2),
     ],
-    // Not the inverse of the above: the time a store waits for its disk is in neither, nor Postgres' own.
+    // Not the inverse of the above: neither contains the time for which a store waits for its disk, nor that of
+    // Postgres itself.
     compared('µs of processor time per step', middle('chains', 'cpuPerStep'), middle('bare-chains', 'cpuPerStep')),
     compared('rows written per step', chains['rowsPerStep'], bare?.['rowsPerStep']),
     compared('WAL bytes per step', chains['walBytesPerStep'], bare?.['walBytesPerStep']),
@@ -65,7 +66,10 @@ export function printBare(report, print) {
   printRows(rows, 'lrrr', print)
 }
 
-/** What NATS adds to a step, and the engine to a message. @param {import('./run.mjs').StoreReport} report @param {Print} print */
+/**
+ * The cost that NATS adds to a step, and the engine to a message. @param {import('./run.mjs').StoreReport} report
+ * @param {Print} print
+ */
 export function printSagas(report, print) {
   const sagas = report.samples['saga']
   const middle = (/** @type {number[] | undefined} */ samples) => (samples === undefined ? Number.NaN : median(samples))
@@ -116,7 +120,7 @@ function printRows(rows, align, print) {
   }
 }
 
-/** Three significant digits are what such a number is worth. @param {number} value */
+/** Three significant digits are all that such a number justifies. @param {number} value */
 function shown(value) {
   if (Number.isNaN(value)) return '–'
   if (value >= 1000) return Math.round(value).toLocaleString('en')

@@ -17,7 +17,7 @@ const charge = task(
   'payment.charge',
   async (/** @type {null} */ _, /** @type {import('petrel').StepContext<Order>} */ ctx) => {
     const order = await ctx.previous()
-    // ctx.key is the same for every attempt: charging under it makes a retry harmless.
+    // ctx.key is the same for every attempt: with it as the idempotency key a retry is harmless.
     return { order: order.id, charge: `ch_${ctx.key.slice(-6)}` }
   },
 )

@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * Builds the JavaScript of dist from src: few files instead of several hundred, each of which Node would have to find, read and
- * link on every start. What different entries share lies in pieces of its own, so that a class is the same one to all of them.
- * Packages stay packages.
+ * Builds the JavaScript of dist from src: a few files instead of several hundred, each of which Node would have to
+ * find, read and link on every start. Code shared by several entries is in separate chunks, so that each class exists
+ * once. Packages are not bundled.
  *
  *   node scripts/bundle.mjs FOLDER
  */
@@ -21,7 +21,7 @@ await build({
     testing: join(src, 'testing.ts'),
     cli: join(src, 'cli/main.ts'),
     insides: join(src, 'insides.ts'),
-    // Loaded by threads, from beside the others.
+    // Entry files of threads, next to the others.
     'definition-thread': join(src, 'operations/definitions/definition-thread.ts'),
   },
   platform: 'node',
@@ -29,7 +29,7 @@ await build({
   output: {
     dir: folder,
     format: 'esm',
-    // All of them directly in dist: src/files.ts finds the migrations from there.
+    // All of them directly in dist: src/files.ts finds the migrations relative to itself.
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     sourcemap: true,

@@ -18,7 +18,7 @@ import pg from 'pg'
 import { startServices } from './services.mjs'
 import { orExit, root, SetupError, setup } from './setup.mjs'
 
-/** Cases that wait for the next minutes of the clock. */
+/** Cases that wait for the next full minutes of the clock. */
 const SLOW = ['L2-CRON-004', 'L2-CRON-005']
 const STORES = /** @type {const} */ (['sqlite', 'postgres'])
 const bin = process.env['PETREL_TEST_BIN'] || join(root, 'bin/petrel')
@@ -50,7 +50,7 @@ try {
 
 async function main() {
   const postgresUrl = wish.stores.includes('postgres') ? await findPostgres() : null
-  // All slow cases at once, in the background: they mostly wait.
+  // All slow cases at once, in the background, since they mostly wait.
   const slow = new Map(
     wish.stores.map((store) => {
       const running = wish.chosen
@@ -103,7 +103,7 @@ function readWish() {
     suites: values.suites === undefined ? null : resolve(values.suites),
     strict: values.strict,
     passOn,
-    // A selection, or other cases altogether: then nothing is known to be slow.
+    // Only for all cases: in a selection, or in another suite, no case is known to be slow.
     chosen: passOn.length > 0 || values.suites !== undefined,
     skip: values.skip === undefined ? [] : values.skip.split(','),
     servers,
@@ -145,7 +145,7 @@ async function runOn(store, postgresUrl, args) {
   /** @type {Running[]} */
   const servers = []
   try {
-    // One after another: the first makes the tables.
+    // In sequence: the first one creates the tables.
     for (let n = 0; n < wish.servers; n++) servers.push(await startServer(place.url))
     if (servers.length > 1) servers.push(await askInTurn(servers.map(({ url }) => url)))
     return await runCases(/** @type {Running} */ (servers.at(-1)).url, args)
@@ -222,7 +222,7 @@ async function askInTurn(urls) {
     passed.on('error', () => response.destroy())
     request.pipe(passed)
   })
-  // What is no method of HTTP's is answered by the servers; here any answer will do.
+  // The servers answer methods that are not part of HTTP; here any reply is sufficient.
   proxy.on('clientError', (_, socket) => socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n'))
   await new Promise((resolve) => proxy.listen(0, '127.0.0.1', () => resolve(null)))
   const { port } = /** @type {import('node:net').AddressInfo} */ (proxy.address())

@@ -105,7 +105,8 @@ export function installMissingServices() {
  * @returns {Promise<{ postgresUrl: string | null, natsUrl: string | null, stop(): Promise<void> }>}
  */
 async function startKeeper(binaries) {
-  // Detached: Ctrl-C in the terminal reaches us and not the servers, so tests in flight end before their database.
+  // Detached: Ctrl-C in the terminal reaches this process and not the servers, so that running tests end before their
+  // database.
   const keeper = spawn(process.execPath, [keeperFile, JSON.stringify(binaries)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,

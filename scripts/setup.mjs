@@ -12,7 +12,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const stamp = join(dist, '.stamp')
 
-/** Thrown with a message meant for the person at the terminal. */
+/** Thrown with a message for the person at the terminal. */
 export class SetupError extends Error {}
 
 export function setup() {
@@ -59,7 +59,7 @@ export function build() {
       throw new SetupError('The build failed: the bundle could not be written, see above.')
     }
     copyAsIs(fresh)
-    // The time the build began, not ended: a file saved meanwhile counts as newer.
+    // The time the build began, not ended: a file saved in between counts as newer.
     fs.writeFileSync(join(fresh, '.stamp'), '')
     fs.utimesSync(join(fresh, '.stamp'), startedAt, startedAt)
     if (fs.existsSync(dist)) fs.renameSync(dist, old)
@@ -120,7 +120,8 @@ function installIsStale() {
   const installedAt = modifiedAt(installedFile)
   if (installedAt === null) return true
   if (wantedAt === null || wantedAt <= installedAt) return false
-  // A newer time alone says little (npm writes the two in this order, git touches one of them): compare the contents.
+  // A newer time alone is not sufficient (npm writes the two in this order, git touches one of them): compare the
+  // contents.
   const wanted = JSON.parse(fs.readFileSync(wantedFile, 'utf8')).packages
   const installed = JSON.parse(fs.readFileSync(installedFile, 'utf8')).packages
   const same = Object.entries(wanted).every(

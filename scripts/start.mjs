@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm start`: what is missing is installed and built, then `petrel dev` runs in this very process. */
+/** `npm start`: installs and builds whatever is missing, then runs `petrel dev` in this process. */
 import { fileURLToPath } from 'node:url'
 import { orExit, setup } from './setup.mjs'
 

@@ -17,7 +17,7 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--full')
 const full = process.argv.includes('--full') || process.env['PETREL_TEST_FULL'] === '1'
 const ci = !['', '0', 'false', undefined].includes(process.env['CI'])
 const everything = args.length === 0
-/** Tests that a name pattern leaves out are reported as skipped on purpose. */
+/** Tests excluded by a name pattern are reported as skipped on purpose. */
 const filtered = args.some((arg) => /^(-t|--testNamePattern)\b/.test(arg))
 const reportFile = join(root, '.test/report.json')
 
@@ -34,7 +34,7 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) pro
 /** Ends what is running; the steps after it are left out, the services are still stopped. @param {NodeJS.Signals} signal */
 function interrupt(signal) {
   const child = running
-  // A second signal comes from someone out of patience.
+  // A second signal means that the user does not want to wait.
   if (child) signalGroup(child, interruptedBy ? 'SIGKILL' : signal)
   if (child) setTimeout(() => signalGroup(child, 'SIGKILL'), 10_000).unref()
   interruptedBy ??= signal
@@ -45,7 +45,7 @@ function signalGroup(child, signal) {
   try {
     if (child.pid) process.kill(-child.pid, signal)
   } catch {
-    // no process of the group is left
+    // No process of the group is left.
   }
 }
 
@@ -126,8 +126,11 @@ async function runVitest(services) {
   }
 }
 
-/** A type error elsewhere does not stop a run of one directory's tests; tests that use dist get a warning that it is old. */
-function buildOrSay() {
+/**
+ * A type error elsewhere does not stop a run of one directory's tests; tests that use dist get a warning that it is
+ * outdated.
+ */
+function buildOrWarn() {
   try {
     buildIfStale()
   } catch (error) {
@@ -155,7 +158,7 @@ async function main() {
     )
     await step('dead code', () => run(['knip/bin/knip.js', '--no-progress', '--no-config-hints']))
   } else {
-    buildOrSay()
+    buildOrWarn()
   }
 
   /** @type {import('./services.mjs').Services | null} */

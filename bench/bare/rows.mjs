@@ -1,8 +1,9 @@
 // @ts-check
 /**
- * The rows that Petrel writes for chains, without anything that decides them: the same tables, columns and events in the
- * same transactions. `begin` is the start of many chains; `advance` is one settle of a batch in which every chain has
- * finished the same step. Kept beside src/engine: bench/run.mjs says when rows or WAL bytes differ by more than a fifth.
+ * The rows that Petrel writes for chains, without the logic that decides them: the same tables, columns and events in
+ * the same transactions. `begin` is the start of many chains; `advance` is one settle of a batch in which every chain
+ * has finished the same step. Keep it in step with src/engine: bench/run.mjs reports when rows or WAL bytes differ by
+ * more than a fifth.
  */
 import { randomUUID } from 'node:crypto'
 

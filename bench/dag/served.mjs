@@ -1,5 +1,5 @@
 // @ts-check
-/** A server process, what a client says to it, and how much memory it takes meanwhile. */
+/** A server process, the requests of a client, and the memory that the server uses. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { rssMb } from '../rss.mjs'
@@ -40,7 +40,7 @@ export class Served {
     await exited
   }
 
-  /** Of the server process, sampled; starts again. */
+  /** Memory of the server process, sampled; starts again. */
   takePeakRssMb() {
     const peak = Math.max(this.#peakMb, rssMb(this.#child.pid))
     this.#peakMb = 0

@@ -1,5 +1,8 @@
 // @ts-check
-/** A Petrel server in a process of its own, as `petrel serve` runs one. Tells its address by IPC, ends with its parent. */
+/**
+ * A Petrel server in a separate process, like that of `petrel server`. Sends its address by IPC, and ends with its
+ * parent.
+ */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 

@@ -1,19 +1,22 @@
 // @ts-check
-/** Workflows of any size, as their author would write them. Names of steps are `s0`, `s1` … in the order of the file. */
+/** Workflows of any size, as an author would write them. Names of steps are `s0`, `s1` … in the order of the file. */
 
-/** The type (and queue) of every step, and of what undoes one. */
+/** The type (and queue) of every step and of every compensation. */
 export const STEP = 'bench.step'
 export const UNDO = 'bench.undo'
 
 /** @typedef {(steps: number) => readonly (readonly number[])[]} Shape the dependencies of each step */
 
-/** All side by side, and one that waits for them. @type {Shape} */
+/** All in parallel, and one that waits for them. @type {Shape} */
 export const wide = (steps) => times(steps, (i) => (i < steps - 1 ? [] : times(steps - 1, (j) => j)))
 
 /** One after another. @type {Shape} */
 export const deep = (steps) => times(steps, (i) => (i === 0 ? [] : [i - 1]))
 
-/** Layers as wide as they are many, each step waiting for the whole layer before: 100 × 100 are 990,000 dependencies. @type {Shape} */
+/**
+ * As many layers as steps per layer, each step waiting for the whole previous layer: 100 × 100 are 990,000
+ * dependencies. @type {Shape}
+ */
 export const dense = (steps) => layers(steps, Math.round(Math.sqrt(steps)))
 
 /** Layers of ten; no two steps wait for the same ones, so that no join can be shared. @type {Shape} */
@@ -53,7 +56,7 @@ export function workflowText(name, dependencies, { compensated = false } = {}) {
   ].join('\n')
 }
 
-/** A list that many steps share is written once, as YAML lets one; it allows a name to be used a hundred times. */
+/** A list shared by many steps is written once, as a YAML alias, which may be used a hundred times. */
 const MOST_USES = 100
 
 /** @param {readonly number[]} on @param {Map<string, { name: string, uses: number }>} lists those written so far */

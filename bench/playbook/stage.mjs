@@ -71,7 +71,10 @@ export class Stage {
     return this.ask('POST', '/v1/definitions', text, 'application/yaml')
   }
 
-  /** Until it has ended, and well. @param {string} workflow @param {object} input @returns {Promise<Played & { id: string }>} */
+  /**
+   * Runs a workflow until it has ended well. @param {string} workflow @param {object} input @returns {Promise<Played &
+   * { id: string }>}
+   */
   async play(workflow, input) {
     const watch = this.#watch()
     const before = this.#cpu()
@@ -87,7 +90,7 @@ export class Stage {
     }
   }
 
-  /** The list of instances is a look at one row, however much one of them has done. @param {string} id */
+  /** The list of instances reads one row, however much the instance has done. @param {string} id */
   async #ended(id) {
     for (;;) {
       const { instances } = await this.ask('GET', '/v1/instances?limit=1')
@@ -135,7 +138,7 @@ function memory(samples) {
   return { earlierMb: earlierMb ?? 0, laterMb: laterMb ?? 0, peakMb: Math.max(...samples) }
 }
 
-/** As `bin/petrel` runs it. @param {string} dist @param {readonly string[]} args @returns {Promise<Process>} */
+/** Started like `bin/petrel`. @param {string} dist @param {readonly string[]} args @returns {Promise<Process>} */
 function start(dist, args) {
   const child = spawn(process.execPath, ['--max-semi-space-size=64', join(dist, 'cli.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,5 +1,5 @@
 // @ts-check
-/** Playbooks whose length is given when they start: what grows is the work, never the text. */
+/** Playbooks whose length is given at the start: the work grows, the text does not. */
 
 /** @param {{ name: string, parallel: boolean }} params */
 export function loopText({ name, parallel }) {
@@ -22,7 +22,9 @@ workflow:
 `
 }
 
-/** Pages by a cycle of the graph: each turn is a step of its own that says whether there is a next one. @param {string} name */
+/**
+ * Pages by a cycle of the graph: each turn is a separate step, whose result names the next page. @param {string} name
+ */
 export function cycleText(name) {
   return `
 apiVersion: noetl.io/v2

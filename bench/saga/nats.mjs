@@ -1,5 +1,5 @@
 // @ts-check
-/** The NATS to measure over: the one named, or a throw-away one with JetStream on disk. */
+/** The NATS for the measurement: the one named, or a throw-away one with JetStream on disk. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // @ts-check
-/** The services of a saga in a process of their own: they answer at once, keep no keys, and echo. Ends with its parent. */
+/** The services of a saga in a separate process: they reply at once, keep no keys, and echo. Ends with its parent. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { connect } from '@nats-io/transport-node'

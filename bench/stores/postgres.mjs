@@ -8,7 +8,7 @@ export async function createPostgres({ server, internal }) {
   const name = `petrel_bench_${process.pid}_${Date.now().toString(36)}`
   const admin = await connect(server)
   await admin.query(`CREATE DATABASE ${name}`)
-  // Not in the middle of what is measured.
+  // Not during the measurement.
   await admin.query('CHECKPOINT')
   const address = new URL(server)
   address.pathname = `/${name}`
@@ -36,7 +36,7 @@ export async function createPostgres({ server, internal }) {
     },
 
     async counted() {
-      // Connections tell the statistics about their writes when they end, or seconds later.
+      // Connections report their writes to the statistics when they end, or seconds later.
       const client = await connect(url)
       for (let tries = 0; tries < 50; tries++) {
         const others = await client.query(

@@ -38,8 +38,8 @@ export function createSqlite(params) {
     settleConnections: 1,
 
     async tap() {
-      // total_changes() is known to the connection alone. Petrel asks this function for its binding, and gets one
-      // whose connections are seen here.
+      // total_changes() is available on the connection only. Petrel requests its binding from this function, and gets
+      // one whose connections are recorded here.
       const binding = await loadBinding()
       const { getBuiltinModule } = process
       class Seen extends binding.DatabaseSync {
@@ -60,7 +60,7 @@ export function createSqlite(params) {
       reader = await openDatabase(path)
       writer = counting
       reader.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      // An open read keeps the WAL from being started over: all that is written stays in the file.
+      // An open read prevents the WAL from being restarted, so that everything written stays in the file.
       reader.exec('BEGIN; SELECT count(*) FROM sqlite_master')
       before.changes = totalChanges(writer)
       before.walBytes = fs.statSync(wal).size
@@ -78,7 +78,7 @@ export function createSqlite(params) {
     },
 
     async committer() {
-      // A file of its own: a second writer on Petrel's would disturb what is measured.
+      // A separate file: a second writer on Petrel's would disturb the measurement.
       const database = await openDatabase(join(folder, 'commit.db'))
       database.exec('CREATE TABLE bench_commit (id INTEGER PRIMARY KEY, text TEXT)')
       const insert = database.prepare('INSERT INTO bench_commit (text) VALUES (?)')
@@ -125,7 +125,7 @@ function totalChanges(database) {
   return Number(Object.values(database.prepare('SELECT total_changes()').get())[0])
 }
 
-/** Where the last whole frame ends: the file itself may be longer, left from before. @param {string} file */
+/** The end of the last complete frame: the file itself may be longer, left from before. @param {string} file */
 function walEnd(file) {
   const handle = fs.openSync(file, 'r')
   try {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The yardstick of chains: a loop that only writes. The same rows and events as the chains above, in the same tables,
- * in batches and over as many connections as Petrel was seen to use, and nothing that reads or decides.
+ * The reference for chains: a loop that only writes. The same rows and events as the chains above, in the same tables,
+ * in batches and over as many connections as Petrel was seen to use, without any reads or decisions.
  */
 import { advance, begin, newChains } from '../bare/rows.mjs'
 import { measured, warmUp } from '../figures.mjs'
@@ -21,7 +21,7 @@ export default {
 
   async run({ sdk, url, store, size, meter, given, internal }) {
     const { newId } = await internal('insides.js')
-    // Petrel's own migrations make the tables.
+    // Petrel's own migrations create the tables.
     await (await sdk.Petrel.open(url)).close()
     const writers = await Promise.all(Array.from({ length: store.settleConnections }, () => store.bareWriter()))
     await writers[0]?.prepare()

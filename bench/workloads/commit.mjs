@@ -1,5 +1,5 @@
 // @ts-check
-/** A transaction that inserts one row and is durable when it returns, one after another without a pause. */
+/** A transaction that inserts one row and is durable when it returns, repeated without a pause. */
 import { quantile, timed } from '../figures.mjs'
 
 /** @type {import('../workload.mjs').Workload} */

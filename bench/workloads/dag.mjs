@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * Workflows of 10,000 steps beside the same shape with 100: what a step costs in both, how long a start takes, and the
- * memory of the server, sampled. `dag-*` goes through a server process with workers over HTTP that hold leases of their
- * own; `dag-*-local` has one worker in the process of the engine.
+ * Workflows of 10,000 steps compared with the same shape with 100: the cost of a step in both, the time of a start, and
+ * the memory of the server, sampled. `dag-*` uses a server process with workers over HTTP, one lease per job;
+ * `dag-*-local` has one worker in the process of the engine.
  */
 
 import { Served } from '../dag/served.mjs'
@@ -10,7 +10,7 @@ import { deep, dense, STEP, wide, workflowText, woven } from '../dag/shapes.mjs'
 import { timed } from '../figures.mjs'
 
 const SMALL = 100
-/** The small one is over in no time: so often, in all, that its number means something. */
+/** The small one ends quickly, so it is repeated until its number is meaningful. */
 const SMALL_TIMES = 10
 
 const SHAPES = { wide, deep, dense, woven }

@@ -1,5 +1,5 @@
 // @ts-check
-/** A full queue: 20,000 no-op jobs wait, then one worker begins. Ends when the store holds every one as done. */
+/** A full queue: 20,000 pending no-op jobs, then one worker begins. Ends when the store has recorded all as done. */
 import { measured, warmUp } from '../figures.mjs'
 
 /** @type {import('../workload.mjs').Workload} */

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * One group of 1,000, 10,000 and 100,000 jobs: what a job costs from the start of the group until all results are
- * read back, and the memory it takes at its peak. The cost should be flat: nothing may grow with the size of a group.
+ * One group of 1,000, 10,000 and 100,000 jobs: the cost of a job from the start of the group until all results are
+ * read, and the peak memory. The cost should be flat: nothing may grow with the size of a group.
  */
 import { readFileSync } from 'node:fs'
 import { timed } from '../figures.mjs'
@@ -31,7 +31,8 @@ function groupOf(size, label) {
           if (result?.n !== n) throw new Error(`result ${n} is ${JSON.stringify(result)}`)
         })
       }
-      // The same warm-up for every size, or the small group would pay for compiling what the large one spreads out.
+      // The same warm-up for every size: otherwise the small group would pay for compiling, which the large one spreads
+      // out.
       for (let i = 0; i < 10; i++) await run(1000)
       const ms = await timed(() => run(size))
       return { microsPerJob: (ms * 1000) / size, peakRssMb: peakRssMb() }
@@ -40,7 +41,7 @@ function groupOf(size, label) {
   return workload
 }
 
-/** The kernel's own high-water mark: a sampler inside would miss what happens while the event loop is blocked. */
+/** The kernel's own high-water mark: a sampler inside would miss peaks while the event loop is blocked. */
 function peakRssMb() {
   try {
     const kb = /^VmHWM:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]

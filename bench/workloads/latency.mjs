@@ -1,12 +1,12 @@
 // @ts-check
 /**
- * An idle system: a one-step workflow every 50 ms, from the call of start until its result is in hand. Between any two
- * of them one durable commit of one row, the yardstick: the same disk in the same moment, whatever else it does.
+ * An idle system: a one-step workflow every 50 ms, from the call of start until its result is available. Between any
+ * two of them one durable commit of one row, for comparison: the same disk at the same moment, under the same load.
  */
 import { quantile, sleep, timed } from '../figures.mjs'
 
 const EVERY_MS = 50
-/** One after another, before the first that counts: about as many steps as the other workloads begin with. */
+/** In sequence, before the first measured one: about as many steps as the other workloads begin with. */
 const WARM_UP = 6_000
 
 /** @type {import('../workload.mjs').Workload} */
@@ -27,7 +27,7 @@ export default {
       const handle = await petrel.start(sdk.chain([sdk.job('bench.step', { n: 1 })]))
       await handle.result()
     }
-    // As long as the engine's code is still being compiled, a start costs up to half as much again.
+    // While the engine's code is still being compiled, a start costs up to half as much again.
     for (let i = 0; i < WARM_UP; i++) await once()
     const committer = await store.committer()
     for (let i = 0; i < 20; i++) await committer.commit()

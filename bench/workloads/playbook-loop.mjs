@@ -7,9 +7,9 @@
 import { Stage } from '../playbook/stage.mjs'
 import { cycleText, loopText } from '../playbook/texts.mjs'
 
-/** The same for every size, or the short one would pay for compiling what the long one spreads out. */
+/** The same for every size: otherwise the short one would pay for compiling, which the long one spreads out. */
 const WARM_UP = { rounds: 10, items: 1_000 }
-/** A short one is over in no time: so often that its number means something. */
+/** A short one ends quickly, so it is repeated until its number is meaningful. */
 const LEAST_ITEMS = 10_000
 const SHORT_ROUNDS = 5
 
@@ -63,14 +63,14 @@ function loopOf(size, label) {
       } finally {
         await stage.close()
       }
-      // Every item one run, `check` another, and no more.
+      // Every item is one run, `check` another, and there are no others.
       await checkRuns(internal, url, size * rounds + WARM_UP.items * WARM_UP.rounds + rounds + WARM_UP.rounds)
       return figures
     },
   }
 }
 
-/** That it is what it should be; gives the time of a look at it. @param {Stage} stage @param {string} id @param {number} size */
+/** Checks the result; returns the time to read it. @param {Stage} stage @param {string} id @param {number} size */
 async function checkLoop(stage, id, size) {
   const from = performance.now()
   const { instance, execution, results } = await stage.ask('GET', `/v1/instances/${id}`)
@@ -100,8 +100,9 @@ async function checkRuns(internal, url, wanted) {
 }
 
 /**
- * One after another, so that a turn is a round trip: long against short, in the same processes.
- * @param {{ name: string, title: string, text: string, input: (turns: number) => object, size: { full: number, quick: number } }} params
+ * In sequence, so that a turn is a round trip: long against short, in the same processes.
+ * @param {{ name: string, title: string, text: string, input: (turns: number) => object, size: { full: number, quick:
+ * number } }} params
  * @returns {import('../workload.mjs').Workload}
  */
 function turns({ name, title, text, input, size }) {

@@ -92,7 +92,7 @@ function definition(sdk) {
 
 /** @param {readonly string[]} args @returns {Promise<import('node:child_process').ChildProcess>} */
 function startServices(args) {
-  // Not profiled with us.
+  // Not included in the profile.
   const running = fork(service, args, { execArgv: ['--max-semi-space-size=64'] })
   return new Promise((resolve, reject) => {
     running.once('message', () => resolve(running))

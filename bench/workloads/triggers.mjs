@@ -1,15 +1,15 @@
 // @ts-check
 /**
- * What the inbox's triggers cost (Postgres; src/store/postgres/repeatable/). The same work on the same
- * tables with the triggers there and dropped by turns (one that is only disabled still makes Postgres lock the row
- * first): the engine's batches, which must not pay for them row by row, and rows that a client puts in, claims and
- * completes by plain SQL, which pay for the checks and events.
+ * The cost of the inbox's triggers (Postgres; src/store/postgres/repeatable/). The same work on the same tables,
+ * alternately with the triggers and without (a trigger that is only disabled still makes Postgres lock the row first):
+ * the engine's batches, which must not pay per row, and rows that a client inserts, claims and completes by plain SQL,
+ * which pay for the checks and events.
  */
 import pg from 'pg'
 import { timed } from '../figures.mjs'
 
 const BATCH = 500
-/** On, off, off, on, and so forth: a drift of the machine falls on both alike. */
+/** On, off, off, on, and so forth: a drift of the machine affects both alike. */
 const TURNS = [true, false, false, true, true, false, false, true]
 
 /** @type {import('../workload.mjs').Workload} */
@@ -69,7 +69,7 @@ export default {
         // the first turn warms up
         if (turn > 0) micros[on ? 'on' : 'off'].push((ms * 1000) / runs)
       }
-      // the least disturbed of each: neighbours only ever add
+      // the minimum of each: other load only ever adds
       const [on, off] = [Math.min(...micros.on), Math.min(...micros.off)]
       Object.assign(figures, {
         [`${name}On`]: on,
@@ -105,7 +105,7 @@ function write(store, delta) {
   return store.transact({ roots: [], wait: true, need: {}, decide: () => ({ delta, result: null }) })
 }
 
-/** A hundred in one transaction: the disk is not what is measured. @param {pg.Client} client @param {number} count */
+/** A hundred in one transaction, so that the disk is not measured. @param {pg.Client} client @param {number} count */
 async function foreignRuns(client, count) {
   for (let done = 0; done < count; ) {
     await client.query('BEGIN')

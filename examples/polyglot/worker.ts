@@ -1,6 +1,6 @@
 /**
- * A worker in TypeScript. It uses the SDK on the store itself: jobs that came over HTTP are rows like any other, and the
- * types of what other steps leave behind are written down here, at the border.
+ * A worker in TypeScript. It uses the SDK on the store itself: jobs enqueued over HTTP are rows like any other, and the
+ * types of other steps' results are declared here, where they enter.
  *
  *   PETREL_STORE=sqlite:.petrel/petrel.db node examples/polyglot/build/worker.js
  */

@@ -43,7 +43,7 @@ const services = stepConsumer(nc, {
   },
 })
 
-// The engine: builds commands, relays them, continues with the answers.
+// The engine: builds commands, relays them, continues with the replies.
 const petrel = await Petrel.open(store)
 await petrel.saga(provision)
 await petrel.work()

@@ -37,7 +37,7 @@ async function stop(exitCode) {
 process.stdin.resume()
 process.stdin.once('close', () => void stop(0))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => void stop(0))
-// Whoever reads our line may be gone already; its end is what stdin reports.
+// The reader of the line may be gone already; stdin reports its end.
 process.stdout.on('error', () => {})
 
 try {

@@ -41,14 +41,14 @@ export async function startPostgres({ binaries, folder, user, launch }) {
   const data = join(folder, 'postgres')
   const password = randomBytes(12).toString('hex')
   initialise({ initdb: binaries.initdb, data, password, folder, user })
-  // Between choosing a free port and listening on it another process may take it: then another port is tried.
+  // Another process may take the free port before the server listens on it: then another port is tried.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const server = launch({
       command: binaries.postgres,
       args: ['-D', data, '-p', String(port)],
       logFile: join(folder, 'postgres.log'),
-      // SIGQUIT, "immediate": nothing of it is kept, so there is nothing to write down first.
+      // SIGQUIT, "immediate": no data is kept, so no checkpoint is needed.
       stopSignal: 'SIGQUIT',
     })
     try {
@@ -67,7 +67,7 @@ function initialise({ initdb, data, password, folder, user }) {
   if (user) fs.chownSync(passwordFile, user.uid, user.gid)
   // Not SCRAM: its handshake takes 6 ms, which a run of all tests pays ten thousand times.
   const args = ['-D', data, '-U', 'petrel', `--pwfile=${passwordFile}`, '--auth=md5']
-  // --no-sync spares flushing the empty cluster only; the server itself runs with fsync on.
+  // --no-sync skips flushing the empty cluster only; the server itself runs with fsync on.
   args.push('--encoding=UTF8', '--no-locale', '--no-sync')
   const { status, error, stdout, stderr } = spawnSync(initdb, args, {
     cwd: folder,

@@ -25,7 +25,8 @@ const stopTimeoutMs = 10_000
 /** @param {ServerParams} params @returns {Server} */
 export function spawnServer({ command, args, folder, logFile, user, stopSignal }) {
   const log = fs.openSync(logFile, 'a')
-  // The folder as cwd: the user may not be allowed into ours. A bare environment: no PG* variable or locale of ours.
+  // The folder as cwd, since the user may not be allowed into the current one. A minimal environment, without PG*
+  // variables or a locale.
   const child = spawn(command, args, { cwd: folder, env: bareEnv(), stdio: ['ignore', log, log], ...user })
   fs.closeSync(log)
   /** @type {string | null} */
@@ -38,7 +39,7 @@ export function spawnServer({ command, args, folder, logFile, user, stopSignal }
 
   return {
     pid: child.pid ?? 0,
-    /** Asks until the probe answers something other than null. */
+    /** Repeats the probe until it returns something other than null. */
     async ready(probe) {
       const giveUpAt = Date.now() + readyTimeoutMs
       for (;;) {

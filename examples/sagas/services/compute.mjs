@@ -41,7 +41,7 @@ setInterval(async () => {
   for (const { batch_id, step_id, instance_id } of /** @type {any[]} */ (database.prepare(DONE).all(Date.now()))) {
     const outputs = [`npv-${batch_id}.csv`, `xva-${batch_id}.csv`]
     await consumer.complete({ stepId: step_id, instanceId: instance_id, result: { outputs } })
-    // Only now: after a crash before this point, the next process sends the answer again.
+    // Only now: after a crash before this point, the next process sends the reply again.
     database.prepare('DELETE FROM waiting WHERE step_id = ?').run(step_id)
   }
 }, 100).unref()

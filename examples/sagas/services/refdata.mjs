@@ -1,5 +1,6 @@
 // @ts-check
-// Parties. The key of a step is stored by the transaction that has its effect: a command that comes twice changes nothing.
+// Parties. The transaction with the effect of a step also stores its key: a command that is delivered twice changes
+// nothing.
 //
 //   node examples/sagas/services/refdata.mjs
 import { row, serve } from './service.mjs'

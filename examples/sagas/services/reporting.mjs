@@ -21,7 +21,7 @@ await serve({
       const insert = 'INSERT INTO bundle (report, as_of, step_id) VALUES (?, ?, ?) RETURNING bundle_id'
       const bundle = row(tx, insert, body.report, body.as_of ?? null, stepId)
       if (body.as_of) return bundle
-      // Done, but readers of the report should know.
+      // Done, but readers of the report should be warned.
       return withWarnings(bundle, [{ level: 'warn', message: 'no date was given: the latest prices are used' }])
     },
     'reporting.v1.inputs.discard': ({ body, tx }) => {
