@@ -12,8 +12,8 @@ import (
 	"petrel"
 )
 
-// road is a TCP connection to the server that can be closed for a while. Its port stays taken meanwhile: given back, it
-// could become anybody's, even the near end of the worker's own attempt to connect.
+// road is a TCP connection to the server that can be closed for a while. Its port stays reserved meanwhile: once
+// released, another process could use it, even the worker's own attempt to connect.
 type road struct {
 	address string
 	target  string
@@ -89,7 +89,7 @@ func (r *road) connect() {
 	r.away = false
 }
 
-// A worker outlives broken connections and reports what it did meanwhile.
+// A worker survives broken connections and reports what it did meanwhile.
 func TestAWorkerOutlivesTheAbsenceOfItsServer(t *testing.T) {
 	t.Parallel()
 	road, client, own := newRoad(t), newClient(t), domain()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Delays double up to their bound, with jitter.
+// Delays double up to their maximum, with jitter.
 func TestDelaysDoubleUpToTheirBound(t *testing.T) {
 	t.Parallel()
 	retry, j := Retry{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}, newJitter()

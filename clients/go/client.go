@@ -28,7 +28,8 @@ type Client struct {
 // Option changes how a Client talks to its server.
 type Option func(*Client) error
 
-// NewClient makes a client of the server on this machine, or of the one named by WithBaseURL. It does not connect yet.
+// NewClient returns a client of the server on this machine, or of the one named by WithBaseURL. It does not connect
+// yet.
 func NewClient(options ...Option) (*Client, error) {
 	client := &Client{
 		base:    defaultBaseURL,
@@ -57,8 +58,8 @@ func transport() http.RoundTripper {
 	return own
 }
 
-// WithBaseURL names the server, for instance "https://petrel.internal"; a path in it comes before every request's own.
-// The default is http://127.0.0.1:7070.
+// WithBaseURL names the server, for instance "https://petrel.internal"; a path in it is prepended to every request's
+// path. The default is http://127.0.0.1:7070.
 func WithBaseURL(base string) Option {
 	return func(client *Client) error {
 		parsed, err := url.Parse(base)
@@ -76,8 +77,8 @@ func WithBaseURL(base string) Option {
 	}
 }
 
-// WithAPIKey sends a key of `petrel keys add` with every request. A producer's needs the scopes enqueue and read, a
-// worker's only work.
+// WithAPIKey sends a key created by `petrel keys add` with every request. A producer's key needs the scopes enqueue and
+// read, a worker's only work.
 func WithAPIKey(key string) Option {
 	return func(client *Client) error {
 		if key == "" || strings.ContainsAny(key, " \t\r\n") {
@@ -97,7 +98,7 @@ func WithTenant(tenant string) Option {
 }
 
 // WithHTTPClient sends requests through another http.Client: for its transport, proxy or certificates. A Timeout set on
-// it also cuts off a worker's waiting for work, so it must be longer than WorkerConfig.PollWait.
+// it also limits a worker's waiting claims, so it must be longer than WorkerConfig.PollWait.
 func WithHTTPClient(httpClient *http.Client) Option {
 	return func(client *Client) error {
 		if httpClient == nil {
@@ -108,8 +109,8 @@ func WithHTTPClient(httpClient *http.Client) Option {
 	}
 }
 
-// WithTimeout bounds each try of a request, from connecting to the end of the answer; the default is 30 seconds. What a
-// worker waits for work comes on top. The context bounds all tries together.
+// WithTimeout limits each attempt of a request, from connecting to the end of the response; the default is 30 seconds.
+// The time for which a claim waits for work is added. The context limits all attempts together.
 func WithTimeout(timeout time.Duration) Option {
 	return func(client *Client) error {
 		if timeout <= 0 {
@@ -120,7 +121,7 @@ func WithTimeout(timeout time.Duration) Option {
 	}
 }
 
-// WithRetry changes how often, and how far apart, a request is tried again. The zero Retry tries everything once.
+// WithRetry changes how often, and at which intervals, a request is retried. With the zero Retry nothing is retried.
 func WithRetry(retry Retry) Option {
 	return func(client *Client) error {
 		if err := retry.check(); err != nil {

@@ -40,7 +40,7 @@ func TestSubmitRecordsARun(t *testing.T) {
 	}
 }
 
-// A taken idempotency key makes no second run.
+// A used idempotency key creates no second run.
 func TestSubmitWithATakenKeyMakesNoSecondRun(t *testing.T) {
 	t.Parallel()
 	client, ctx, own := newClient(t), testContext(t), domain()
@@ -53,7 +53,7 @@ func TestSubmitWithATakenKeyMakesNoSecondRun(t *testing.T) {
 	}
 }
 
-// A payload comes back as the JSON it was.
+// A payload is returned as the same JSON.
 func TestPayloadsKeepTheirJSON(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -74,7 +74,7 @@ func TestPayloadsKeepTheirJSON(t *testing.T) {
 	}
 }
 
-// Refusals are typed errors, told apart by errors.Is.
+// Refusals are typed errors, distinguished by errors.Is.
 func TestRefusalsAreTyped(t *testing.T) {
 	t.Parallel()
 	client, ctx, own := newClient(t), testContext(t), domain()
@@ -112,7 +112,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 	}
 }
 
-// A list walks through all pages, newest first, and an underscore in its filter is an underscore.
+// A list iterates over all pages, newest first, and an underscore in its filter is literal.
 func TestListWalksThroughAllPagesNewestFirst(t *testing.T) {
 	t.Parallel()
 	client, ctx, own := newClient(t), testContext(t), domain()
@@ -120,7 +120,7 @@ func TestListWalksThroughAllPagesNewestFirst(t *testing.T) {
 	for i := 0; i < 7; i++ {
 		made = append([]string{submit(t, client, own+".a.v1", i)}, made...)
 	}
-	// An underscore in a filter is an underscore: this one differs in its place.
+	// An underscore in a filter is literal: this type differs in its place.
 	submit(t, client, strings.Replace(own, "_", "x", 1)+".a.v1", nil)
 	var listed []string
 	runs := client.List(petrel.ListOptions{Type: own + ".%", PageSize: 3})
@@ -159,7 +159,7 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
-// A run is cancelled once, and then a conflict.
+// A run is cancelled once, and a second cancel is a conflict.
 func TestCancelEndsARunOnce(t *testing.T) {
 	t.Parallel()
 	client, ctx, own := newClient(t), testContext(t), domain()

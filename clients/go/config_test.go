@@ -11,7 +11,7 @@ import (
 	"petrel"
 )
 
-// A wrong configuration of a worker is refused.
+// An invalid configuration of a worker is refused.
 func TestTheConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
@@ -32,7 +32,7 @@ func TestTheConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// A worker without a handler for its types does not begin.
+// A worker without a handler for its types does not start.
 func TestAWorkerNeedsHandlersForItsTypes(t *testing.T) {
 	t.Parallel()
 	worker, err := petrel.NewWorker(newClient(t), petrel.WorkerConfig{TypePrefixes: []string{"billing.%"}})
@@ -51,7 +51,7 @@ func TestAWorkerNeedsHandlersForItsTypes(t *testing.T) {
 	}
 }
 
-// A handler that is registered wrongly panics at once.
+// An invalid registration of a handler panics at once.
 func TestHandlePanicsOnMistakes(t *testing.T) {
 	t.Parallel()
 	worker, err := petrel.NewWorker(newClient(t), petrel.WorkerConfig{})
@@ -77,7 +77,7 @@ func TestHandlePanicsOnMistakes(t *testing.T) {
 	}
 }
 
-// An error marked as not retryable can still be told by errors.Is.
+// errors.Is still finds an error marked as not retryable.
 func TestNonRetryableKeepsTheError(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")

@@ -9,35 +9,35 @@ import (
 )
 
 var (
-	// ErrNotFound is matched by an APIError that says there is no such run.
+	// ErrNotFound matches an APIError for a run that does not exist.
 	ErrNotFound = errors.New("petrel: not found")
-	// ErrConflict is matched by an APIError that says the run's state does not allow it.
+	// ErrConflict matches an APIError for an operation that the run's state does not allow.
 	ErrConflict = errors.New("petrel: conflict")
-	// ErrRunCancelled: someone cancelled the run while it was worked on.
+	// ErrRunCancelled: the run was cancelled while it was executed.
 	ErrRunCancelled = errors.New("petrel: the run was cancelled")
 	// ErrLeaseLost: the lease ended, and another worker may have the run.
 	ErrLeaseLost = errors.New("petrel: the lease of the run was lost")
-	// ErrStopping: the worker stops, and the handler did not end within the grace.
+	// ErrStopping: the worker stops, and the handler did not end within the grace period.
 	ErrStopping = errors.New("petrel: the worker is stopping")
 	// ErrNotLeased: the run was not handed to this process by a worker, or its handler has returned.
 	ErrNotLeased = errors.New("petrel: the run is not being worked on here")
 )
 
-// APIError is an answer of the server that refuses a request. Nothing has changed when it is answered.
+// APIError is a response of the server that refuses a request. The request has changed nothing.
 type APIError struct {
 	// Status is the HTTP status.
 	Status int
-	// Code is stable: invalid_request, not_found, conflict … GET /docs/errors of the server lists them.
-	// Empty where something between us and the server answered.
+	// Code is stable: invalid_request, not_found, conflict … GET /docs/errors of the server lists them. Empty if a
+	// proxy between client and server answered.
 	Code    string
 	Message string
-	// Details say more about some codes, for instance the field that is wrong.
+	// Details contain more about some codes, for instance the invalid field.
 	Details map[string]any
-	// Hint says what a person can do about it.
+	// Hint suggests to a person what to do.
 	Hint string
-	// RequestID finds the request in the server's log.
+	// RequestID identifies the request in the server's log.
 	RequestID string
-	// RetryAfter is how long the server asked to wait; 0 where it did not.
+	// RetryAfter is how long the server asked to wait; 0 if it did not.
 	RetryAfter time.Duration
 }
 
@@ -48,13 +48,13 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("petrel: %s (%s, HTTP %d)", e.Message, e.Code, e.Status)
 }
 
-// Is lets errors.Is tell a missing run and a conflict by their statuses.
+// Is lets errors.Is recognise a missing run and a conflict by their statuses.
 func (e *APIError) Is(target error) bool {
 	return (target == ErrNotFound && e.Status == http.StatusNotFound) ||
 		(target == ErrConflict && e.Status == http.StatusConflict)
 }
 
-// apiError reads a refusal; a body that is not ours is quoted, so that a proxy's page can be recognised.
+// apiError reads a refusal; a body that is not from Petrel is quoted, so that a proxy's page can be recognised.
 func apiError(response *http.Response, body []byte) *APIError {
 	refusal := &APIError{
 		Status:     response.StatusCode,
@@ -83,8 +83,8 @@ func apiError(response *http.Response, body []byte) *APIError {
 	return refusal
 }
 
-// NonRetryable wraps an error of a handler that will not go away: the run fails for good, with attempts left. The
-// wrapped error is found by errors.Is and errors.As. NonRetryable(nil) is nil.
+// NonRetryable wraps an error of a handler for which a retry would not help: the run fails for good, even with attempts
+// left. errors.Is and errors.As find the wrapped error. NonRetryable(nil) is nil.
 func NonRetryable(err error) error {
 	if err == nil {
 		return nil
@@ -97,9 +97,9 @@ type nonRetryable struct{ err error }
 func (e *nonRetryable) Error() string { return e.err.Error() }
 func (e *nonRetryable) Unwrap() error { return e.err }
 
-// InCategory wraps an error of a handler and says what kind it is: transient, agent, timeout, validation, external or
-// governance. What a workflow makes of a failure depends on it. An error type of yours may have a method
-// Category() string instead. InCategory(category, nil) is nil.
+// InCategory wraps an error of a handler with its category: transient, agent, timeout, validation, external or
+// governance. A workflow's reaction to a failure depends on it. Alternatively, a custom error type may have a method
+// Category() string. InCategory(category, nil) is nil.
 func InCategory(category string, err error) error {
 	if err == nil {
 		return nil
@@ -116,7 +116,7 @@ func (e *categorized) Error() string    { return e.err.Error() }
 func (e *categorized) Unwrap() error    { return e.err }
 func (e *categorized) Category() string { return e.category }
 
-// categoryOf returns the category nearest to the outside; empty: nobody said.
+// categoryOf returns the outermost category; empty if there is none.
 func categoryOf(err error) string {
 	var found interface{ Category() string }
 	if errors.As(err, &found) {

@@ -18,7 +18,7 @@ func ExampleClient_Submit() {
 		log.Fatal(err)
 	}
 	submitted, err := client.Submit(ctx, "billing.invoice.v1", map[string]any{"order": 42},
-		petrel.WithIdempotencyKey("order:42:invoice"), // one run at most, however often this is sent
+		petrel.WithIdempotencyKey("order:42:invoice"), // at most one run, however often this is sent
 		petrel.WithPriority(10),                       // before the default of 100
 		petrel.WithRunAt(time.Now().Add(24*time.Hour)),
 		petrel.WithMaxAttempts(5),
@@ -52,7 +52,7 @@ func ExampleWorker() {
 	worker.Handle("greeting.hello.v1", func(ctx context.Context, run *petrel.Run) (any, error) {
 		var who struct{ Name string }
 		if err := run.Decode(&who); err != nil {
-			return nil, petrel.NonRetryable(err) // it will not read better the next time
+			return nil, petrel.NonRetryable(err) // the input will not become readable
 		}
 		done <- run.ID
 		return "Hello, " + who.Name, nil
@@ -63,7 +63,7 @@ func ExampleWorker() {
 		log.Fatal(err)
 	}
 	id := <-done
-	// Stop claims nothing more, and waits for what is in work.
+	// Stop claims nothing more, and waits for running handlers.
 	if err := worker.Stop(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -6,12 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// HandlerFunc does the work of a run. What it returns is encoded by encoding/json as the run's result. An error fails
-// this attempt: the server retries the run while it has attempts left, unless the error is NonRetryable. A panic is an
-// error too, with its stack in the details.
+// HandlerFunc executes a run. encoding/json encodes its return value as the run's result. An error fails this attempt:
+// the server retries the run while it has attempts left, unless the error is NonRetryable. A panic is an error too,
+// with its stack in the details.
 //
-// The context is cancelled when the run is cancelled, when its lease is lost and when the worker stops and the grace is
-// over; run.Interrupted says which. A handler should return then; what it returns after a lost lease changes nothing.
+// The context is cancelled when the run is cancelled, when its lease is lost, and when the worker stops and the grace
+// period is over; run.Interrupted returns the reason. A handler should return then; its result after a lost lease is
+// dropped.
 type HandlerFunc func(ctx context.Context, run *Run) (any, error)
 
 // handlers are searched for the longest filter that matches: an exact type is longer than any prefix of it.
@@ -51,8 +52,8 @@ func (h handlers) find(runType string) HandlerFunc {
 	return best.handler
 }
 
-// within returns the filters of what is both handled and wanted, without repetitions. A run that matches none of them
-// would have to be given back, so it is not asked for in the first place.
+// within returns the filters of types that are both handled and wanted, without duplicates. A run that matches none of
+// them would have to be returned, so it is not claimed in the first place.
 func (h handlers) within(wanted []typeFilter) []string {
 	var texts []string
 	seen := map[typeFilter]bool{}
@@ -68,7 +69,7 @@ func (h handlers) within(wanted []typeFilter) []string {
 	return texts
 }
 
-// outcome is what became of a handler.
+// outcome is the outcome of a handler.
 type outcome struct {
 	result any
 	err    error
@@ -77,7 +78,7 @@ type outcome struct {
 }
 
 // call runs the handler. A goroutine that ends without returning (runtime.Goexit, which testing's FailNow calls, and
-// panic(nil)) has failed too; otherwise its run would stay leased for ever.
+// panic(nil)) has failed too; otherwise its run would stay leased indefinitely.
 func call(ctx context.Context, handler HandlerFunc, run *Run, done func(outcome)) {
 	ended := outcome{err: fmt.Errorf("the handler of %s ended without returning", run.Type)}
 	defer func() {

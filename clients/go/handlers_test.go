@@ -19,7 +19,7 @@ func TestAHandlerThatExitsItsGoroutineHasFailed(t *testing.T) {
 	}
 }
 
-// Texts are cut between characters, without what no store holds.
+// Texts are truncated between characters, without characters that no store holds.
 func TestTextsAreCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -21,8 +21,8 @@ import (
 )
 
 // Tests run against a real server: the one of PETREL_TEST_URL, or one started from this checkout on a SQLite file.
-// PETREL_TEST_WORK_KEY is a key of it that may work and nothing else.
-// PETREL_TEST_WORKER makes this program a worker instead, which tests start, signal and kill.
+// PETREL_TEST_WORK_KEY is a key of it with the scope work only. PETREL_TEST_WORKER makes this program a worker instead,
+// which tests start, signal and kill.
 var (
 	serverURL = os.Getenv("PETREL_TEST_URL")
 	workKey   = os.Getenv("PETREL_TEST_WORK_KEY")
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startServer starts the server of this checkout, and makes the key.
+// startServer starts the server of this checkout, and creates the key.
 func startServer() (func(), error) {
 	folder, err := os.MkdirTemp("", "petrel-go-")
 	if err != nil {
@@ -92,7 +92,7 @@ func startServer() (func(), error) {
 	return stop, nil
 }
 
-// patience is how long tests wait for what must come; a busy machine may need most of it.
+// patience is how long tests wait for an expected event; a busy machine may need most of it.
 const patience = 15 * time.Second
 
 func testContext(t *testing.T) context.Context {
@@ -109,7 +109,7 @@ func newClient(t *testing.T, options ...petrel.Option) *petrel.Client {
 	return client
 }
 
-// domain is a first word of types that no other test uses.
+// domain is the first word of types that no other test uses.
 func domain() string {
 	random := make([]byte, 6)
 	if _, err := rand.Read(random); err != nil {
@@ -120,7 +120,7 @@ func domain() string {
 
 type handles map[string]petrel.HandlerFunc
 
-// runWorker works until the test ends; the error of Run comes over the channel.
+// runWorker works until the test ends; the channel returns the error of Run.
 func runWorker(t *testing.T, client *petrel.Client, config petrel.WorkerConfig, handlers handles) (*petrel.Worker, <-chan error) {
 	t.Helper()
 	if config.Logger == nil {
@@ -148,7 +148,7 @@ func submit(t *testing.T, client *petrel.Client, runType string, payload any, op
 	return submitted.ID
 }
 
-// awaitRun asks until the run is as wanted.
+// awaitRun polls until the run is in the wanted state.
 func awaitRun(t *testing.T, client *petrel.Client, id string, wanted func(*petrel.Run) bool) *petrel.Run {
 	t.Helper()
 	for giveUp := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {

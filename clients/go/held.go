@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// held is a run in the hands of this process, from its claim to its report.
+// held is a run held by this process, from its claim to its report.
 //
 //	held         the handler works; a heartbeat is sent three times per lease
 //	interrupted  its context is cancelled, for one of three reasons: the run was cancelled, the lease was lost, the worker
-//	             stops. The first reason stays. Entered from held; heartbeats go on unless the server said the run is gone
-//	gone         the server said that the run is no longer ours: nothing is reported
-//	returned     the handler has returned, or is left behind: the outcome is reported, with heartbeats until that is done;
-//	             the run's own methods answer ErrNotLeased
+//	             stops. The first reason stays. Entered from held; heartbeats continue unless the server reported the run
+//	             as lost
+//	gone         the server reported that this process no longer holds the run: nothing is reported
+//	returned     the handler has returned, or was abandoned: the outcome is reported, with heartbeats until that is done;
+//	             the run's own methods return ErrNotLeased
 type held struct {
 	client  *Client
 	id      string
@@ -76,7 +77,7 @@ func (h *held) expires() time.Time {
 	return h.beatAt.Add(h.duration())
 }
 
-// beat renews the lease once, and cancels the handler where the answer says that the run is lost or cancelled.
+// beat renews the lease once, and cancels the handler if the response shows that the run is lost or cancelled.
 func (h *held) beat(ctx context.Context) error {
 	h.mu.Lock()
 	gone, reason := h.gone, h.reason
@@ -84,7 +85,7 @@ func (h *held) beat(ctx context.Context) error {
 	if gone {
 		return reason
 	}
-	// Until then the lease is surely ours; whoever asks later asks about someone else's.
+	// Until then this process certainly holds the lease; later another worker may.
 	bounded, cancel := context.WithDeadline(ctx, h.expires())
 	defer cancel()
 	sentAt := time.Now()
@@ -104,7 +105,7 @@ func (h *held) beat(ctx context.Context) error {
 	return nil
 }
 
-// unbeaten reads a heartbeat that was not accepted.
+// unbeaten handles a heartbeat that was not accepted.
 func (h *held) unbeaten(err error) error {
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
 		reason := ErrLeaseLost
@@ -133,7 +134,8 @@ func (h *held) heartbeat(ctx context.Context) error {
 	return h.beat(ctx)
 }
 
-// isCancelled answers from memory for a while after a heartbeat: each one is a write, and handlers ask in loops.
+// isCancelled returns a cached answer for a while after a heartbeat: each one is a write, and handlers call it in
+// loops.
 func (h *held) isCancelled(ctx context.Context) (bool, error) {
 	h.mu.Lock()
 	reason, fresh := h.reason, time.Since(h.beatAt) < freshFor(h.duration())
@@ -161,8 +163,8 @@ func freshFor(lease time.Duration) time.Duration {
 	return time.Second
 }
 
-// keep sends the heartbeats until the context ends or the run is gone. A server that cannot be asked is asked again
-// until the lease must have ended; then someone else may have the run, and the handler is told.
+// keep sends the heartbeats until the context ends or the run is gone. If the server is unreachable it retries until
+// the lease must have ended; then another worker may have the run, and the handler is interrupted.
 func (h *held) keep(ctx context.Context, log Logger) {
 	ticker := time.NewTicker(h.duration() / 3)
 	defer ticker.Stop()
@@ -177,7 +179,7 @@ func (h *held) keep(ctx context.Context, log Logger) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrLeaseLost) || h.isGone():
-			// After our own report a heartbeat that comes too late is no news.
+			// After the report a late heartbeat has no meaning.
 			if !h.hasReturned() {
 				log.Printf("petrel: run %s: %v", h.id, err)
 			}
@@ -188,14 +190,14 @@ func (h *held) keep(ctx context.Context, log Logger) {
 	}
 }
 
-// report tells the server what became of the run, again and again until it is told or the context ends.
+// report sends the outcome of the run to the server, repeatedly until it is answered or the context ends.
 func (h *held) report(ctx context.Context, ended outcome) error {
 	reason := h.interruption()
 	if ended.err == nil {
 		return h.reportResult(ctx, ended.result)
 	}
-	// The handler was cut short by us: that is no failure of the run. The server counts a lease that it took back, and
-	// does not give a run to anyone again that is to be cancelled.
+	// The worker interrupted the handler, so the run has not failed. The server counts a lease that it took back, and
+	// does not hand out a cancelled run again.
 	if reason != nil && ended.stack == "" && !isNonRetryable(ended.err) {
 		return h.client.release(ctx, h.id, h.lease)
 	}
@@ -205,7 +207,7 @@ func (h *held) report(ctx context.Context, ended outcome) error {
 func (h *held) reportResult(ctx context.Context, result any) error {
 	encoded, err := encode(result)
 	if err != nil {
-		// The work was done; doing it again would end the same way.
+		// The work was done; a repetition would end the same way.
 		return h.reportFailure(ctx, failure{Code: "result_refused", Message: shorten(err.Error(), longestMessage)}, true)
 	}
 	err = h.client.complete(ctx, h.id, h.lease, json.RawMessage(encoded))
@@ -224,7 +226,8 @@ func (h *held) reportFailure(ctx context.Context, failed failure, final bool) er
 	return err
 }
 
-// isRefused tells a report that the server cannot take whatever the state of the run: too large, or not storable.
+// isRefused reports whether the server cannot accept the report in any state of the run: it is too large, or not
+// storable.
 func isRefused(err error) bool {
 	var refused *APIError
 	return errors.As(err, &refused) &&

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lease is what every report about a claimed run must name: who holds it, and since which turn. A report with another
-// epoch comes from a holder that lost the run, and the server changes nothing.
+// lease identifies the holder and the epoch in every report about a claimed run. A report with another epoch comes from
+// a holder that lost the run, and the server changes nothing.
 type lease struct {
 	WorkerID string `json:"worker_id"`
 	Epoch    int64  `json:"epoch"`
@@ -28,8 +28,8 @@ type claimedRun struct {
 	Epoch int64 `json:"epoch"`
 }
 
-// claim is sent once: an answer that was lost holds leases, and a second claim would take more of them. The worker asks
-// again when it is ready to.
+// claim is sent once: a response that was lost holds leases, and a second claim would take more of them. The worker
+// claims again when it is ready to.
 func (c *Client) claim(ctx context.Context, body claimBody) ([]*claimedRun, error) {
 	var answer struct {
 		Runs []*claimedRun `json:"runs"`
@@ -44,8 +44,8 @@ func (c *Client) claim(ctx context.Context, body claimBody) ([]*claimedRun, erro
 	return answer.Runs, err
 }
 
-// stopClaims lets the waiting claims of a worker answer at once. To hang them up instead could lose a run that is
-// claimed in that moment: it would stay leased by nobody until its lease ends, and cost an attempt.
+// stopClaims makes the server answer the waiting claims of a worker at once. Disconnecting instead could lose a run
+// that is claimed at that moment: it would stay leased without a worker until its lease ends, and cost an attempt.
 func (c *Client) stopClaims(ctx context.Context, workerID string) error {
 	body := struct {
 		WorkerID string `json:"worker_id"`
@@ -64,7 +64,7 @@ func (c *Client) heartbeat(ctx context.Context, id string, held lease, seconds i
 		lease
 		LeaseSeconds int `json:"lease_seconds"`
 	}{held, seconds}
-	// A connection that hangs must not take the whole lease: there is time for a second one, and a third.
+	// A hanging connection must not use up the whole lease: there is time for a second and a third attempt.
 	within := time.Duration(seconds) * time.Second / 3
 	if within < time.Second {
 		within = time.Second
@@ -84,16 +84,16 @@ func (c *Client) complete(ctx context.Context, id string, held lease, result any
 	return err
 }
 
-// failure is what a handler's error is on the wire.
+// failure is a handler's error on the wire.
 type failure struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
-	// Category is left to the server where the handler says none.
+	// Category is left to the server if the handler names none.
 	Category string         `json:"category,omitempty"`
 	Details  map[string]any `json:"details,omitempty"`
 }
 
-// fail leaves the word about retrying out unless it is no: a yes would overrule the policy of a workflow's step.
+// fail sets retryable only to false: true would override the policy of a workflow's step.
 func (c *Client) fail(ctx context.Context, id string, held lease, failed failure, final bool) error {
 	body := struct {
 		lease

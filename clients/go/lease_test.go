@@ -13,7 +13,7 @@ import (
 	"petrel"
 )
 
-// Heartbeats keep a long run past its lease.
+// Heartbeats keep a long run beyond its lease.
 func TestHeartbeatsKeepALongRunPastItsLease(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -41,7 +41,7 @@ func TestHeartbeatsKeepALongRunPastItsLease(t *testing.T) {
 	}
 }
 
-// A handler renews its lease by itself.
+// A handler can renew its lease itself.
 func TestAHandlerBeatsByItself(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -72,7 +72,7 @@ func TestAHandlerBeatsByItself(t *testing.T) {
 	}
 }
 
-// A cancel reaches the handler during its run and stays.
+// A cancel reaches the handler during its run, and the run stays cancelled.
 func TestACancelReachesTheHandler(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -92,7 +92,7 @@ func TestACancelReachesTheHandler(t *testing.T) {
 	if reason := await(t, "the cancel", reasons); !errors.Is(reason, petrel.ErrRunCancelled) {
 		t.Errorf("interrupted by %v", reason)
 	}
-	// The worker is free again, and what the handler returned changes nothing.
+	// The worker is free again, and the handler's result changes nothing.
 	next := submit(t, client, own+".a.v1", nil)
 	if got := await(t, "the next run", begun); got != next {
 		t.Errorf("began %s", got)
@@ -108,12 +108,12 @@ func TestACancelReachesTheHandler(t *testing.T) {
 	must(t, err)
 }
 
-// A handler asks whether it was cancelled.
+// A handler can ask whether its run was cancelled.
 func TestAHandlerAsksWhetherItIsCancelled(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
 	begun, answers := make(chan string, 1), make(chan bool, 1)
-	// The lease is long: no heartbeat of the worker's own tells first.
+	// The lease is long: no heartbeat of the worker reports it first.
 	runWorker(t, client, petrel.WorkerConfig{LeaseDuration: time.Minute}, handles{
 		own + ".a.v1": func(ctx context.Context, run *petrel.Run) (any, error) {
 			cancelled, err := run.IsCancelled(ctx)
@@ -151,7 +151,7 @@ func (d deaf) RoundTrip(request *http.Request) (*http.Response, error) {
 	return d.RoundTripper.RoundTrip(request)
 }
 
-// A worker that is cut off stops, and its late result changes nothing.
+// A worker that is disconnected stops, and its late result changes nothing.
 func TestAWorkerCutOffLosesItsRunToAnother(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// ListOptions choose runs; the zero value is all that are not deleted.
+// ListOptions select runs; the zero value selects all that are not deleted.
 type ListOptions struct {
 	// Type is a type filter: "billing.invoice.v1" or "billing.%".
 	Type           string
 	Status         Status
 	IdempotencyKey string
 	Queue          string
-	// Deleted lists the runs that were deleted, instead of those that were not.
+	// Deleted lists deleted runs, instead of the others.
 	Deleted bool
 	// PageSize is the number of runs per request; 0 leaves it to the server.
 	PageSize int
-	// Before goes on where a Page ended: its NextBefore.
+	// Before continues where a Page ended: its NextBefore.
 	Before string
 }
 
@@ -50,7 +50,7 @@ func (o ListOptions) query() url.Values {
 	return query
 }
 
-// ListPage returns one page of the runs that fit.
+// ListPage returns one page of the matching runs.
 func (c *Client) ListPage(ctx context.Context, options ListOptions) (*Page, error) {
 	var page Page
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/runs", query: options.query()}, &page); err != nil {
@@ -59,7 +59,7 @@ func (c *Client) ListPage(ctx context.Context, options ListOptions) (*Page, erro
 	return &page, nil
 }
 
-// List returns an iterator over all runs that fit, the newest first. It asks for a page when it needs one.
+// List returns an iterator over all matching runs, the newest first. It requests pages as needed.
 //
 //	runs := client.List(petrel.ListOptions{Type: "billing.%"})
 //	for runs.Next(ctx) {
@@ -70,7 +70,7 @@ func (c *Client) List(options ListOptions) *RunIterator {
 	return &RunIterator{client: c, options: options}
 }
 
-// RunIterator walks through a list. It belongs to one goroutine.
+// RunIterator iterates over a list. It must be used by one goroutine only.
 type RunIterator struct {
 	client  *Client
 	options ListOptions
@@ -80,7 +80,7 @@ type RunIterator struct {
 	err     error
 }
 
-// Next goes to the next run; false at the end and after an error.
+// Next advances to the next run; false at the end and after an error.
 func (i *RunIterator) Next(ctx context.Context) bool {
 	i.current = nil
 	for len(i.page) == 0 {
@@ -98,8 +98,8 @@ func (i *RunIterator) Next(ctx context.Context) bool {
 	return true
 }
 
-// Run is the run Next went to; nil before the first and after the last.
+// Run is the current run; nil before the first and after the last.
 func (i *RunIterator) Run() *Run { return i.current }
 
-// Err is what ended the walk, nil at the end of the list.
+// Err is the error that ended the iteration, nil at the end of the list.
 func (i *RunIterator) Err() error { return i.err }

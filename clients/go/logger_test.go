@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lines is a Logger that can be waited for.
+// lines is a Logger whose lines can be awaited.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

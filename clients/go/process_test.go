@@ -16,7 +16,7 @@ import (
 	"petrel"
 )
 
-// workerProcess works on the types and in the way that the environment says, and tells what it does on stdout.
+// workerProcess works on the types and in the way given by the environment, and reports its actions on stdout.
 func workerProcess() error {
 	client, err := petrel.NewClient(petrel.WithBaseURL(os.Getenv("PETREL_TEST_URL")))
 	if err != nil {
@@ -76,7 +76,7 @@ func workerProcess() error {
 	return nil
 }
 
-// process is a worker in a process of its own.
+// process is a worker in a separate process.
 type process struct {
 	command *exec.Cmd
 	lines   chan string
@@ -108,7 +108,7 @@ func startWorker(t *testing.T, id, types string, lease time.Duration) *process {
 	return p
 }
 
-// expect reads the next line, which must begin so, and returns the rest.
+// expect reads the next line, which must begin with the prefix, and returns the rest.
 func (p *process) expect(t *testing.T, word string) string {
 	t.Helper()
 	select {
@@ -128,10 +128,10 @@ func (p *process) signal(t *testing.T, signal os.Signal) {
 	must(t, p.command.Process.Signal(signal))
 }
 
-// takes is the payload of a run that keeps a worker process busy for so long.
+// takes is the payload of a run that keeps a worker process busy for this long.
 func takes(d time.Duration) map[string]string { return map[string]string{"takes": d.String()} }
 
-// A worker killed with SIGKILL during a run loses it to another, and the attempt is counted.
+// A worker killed with SIGKILL loses its run to another, and the attempt is counted.
 func TestAKilledWorkersRunIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -154,12 +154,12 @@ func TestAKilledWorkersRunIsFinishedByAnother(t *testing.T) {
 	}
 }
 
-// Four workers do 200 runs in 200 distinct executions.
+// Four workers execute 200 runs, each exactly once.
 func TestFourWorkersDo200RunsOnceEach(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
 	const runs = 200
-	// Half of the runs are there before the workers, half come while they work.
+	// Half of the runs exist before the workers, the others arrive while they work.
 	for i := 0; i < runs/2; i++ {
 		submit(t, client, own+".many.v1", takes(0))
 	}
@@ -203,7 +203,7 @@ func TestFourWorkersDo200RunsOnceEach(t *testing.T) {
 	}
 }
 
-// On SIGTERM a worker ends what it holds and claims no more.
+// On SIGTERM a worker ends the runs it holds and claims no more.
 func TestSIGTERMLetsARunEndAndClaimsNoMore(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()

@@ -12,7 +12,7 @@ const claimed = `{"runs":[{"id":"r1","type":"a.v1","payload":null,"status":"leas
 
 const none = `{"runs":[]}`
 
-// A report is sent until it is heard.
+// A report is sent until it is answered.
 func TestAReportIsSentUntilItIsHeard(t *testing.T) {
 	t.Parallel()
 	s, client := play(t, map[string][]answer{
@@ -33,7 +33,7 @@ func TestAReportIsSentUntilItIsHeard(t *testing.T) {
 	}
 }
 
-// A run that comes without a handler is released, not failed.
+// A run without a handler is released, not failed.
 func TestARunNobodyHandlesIsReleased(t *testing.T) {
 	t.Parallel()
 	s, client := play(t, map[string][]answer{
@@ -52,7 +52,7 @@ func TestARunNobodyHandlesIsReleased(t *testing.T) {
 	}
 }
 
-// A claim names what is both handled and wanted.
+// A claim names types that are both handled and wanted.
 func TestTheWorkersClaimNamesWhatItHandles(t *testing.T) {
 	t.Parallel()
 	s, client := play(t, map[string][]answer{"POST /v1/runs/claim": {{status: 200, body: none}}})

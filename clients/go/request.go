@@ -17,34 +17,35 @@ import (
 
 const userAgent = "petrel-go/0.1"
 
-// leastPersistentWait keeps a Retry without delays from asking a dead server in a tight loop.
+// leastPersistentWait prevents a Retry without delays from calling a dead server in a tight loop.
 const leastPersistentWait = 50 * time.Millisecond
 
-// request is one question to the server, however often it is sent.
+// request is one request to the server, however often it is sent.
 type request struct {
 	method string
 	path   string
 	query  url.Values
 	// body is sent as JSON; nil: no body.
 	body any
-	// once: it is not sent again, since it may have been taken although no answer came.
+	// once: it is not sent again, since it may have been processed although no response came.
 	once bool
 	// waits is how long the server itself may wait before it answers.
 	waits time.Duration
-	// within bounds a try more tightly than the client does; 0: it does not.
+	// within limits an attempt more tightly than the client does; 0: it does not.
 	within time.Duration
 	// persist: it is sent again until the context ends, however often that is.
 	persist bool
 }
 
-// reply is what do has to say besides the decoded answer.
+// reply is what do returns besides the decoded response.
 type reply struct {
 	status int
-	// sent counts the tries. After more than one, an earlier one may have been taken without our hearing of it.
+	// sent counts the attempts. After more than one, an earlier one may have been processed although its response was
+	// lost.
 	sent int
 }
 
-// do sends the request, again where that is safe and may help, and decodes the answer into answer.
+// do sends the request, again if that is safe and may help, and decodes the response into answer.
 func (c *Client) do(ctx context.Context, r request, answer any) (reply, error) {
 	var body []byte
 	if r.body != nil {
@@ -69,7 +70,7 @@ func (c *Client) do(ctx context.Context, r request, answer any) (reply, error) {
 	}
 }
 
-// encode leaves <, > and & as they are: what is shown of a payload is what was given.
+// encode leaves <, > and & unescaped, so that a payload is displayed as it was given.
 func encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -80,7 +81,7 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimRight(buffer.Bytes(), "\n"), nil
 }
 
-// again decides whether a failed try is repeated, and after which wait.
+// again decides whether a failed attempt is repeated, and after which delay.
 func (c *Client) again(r request, sent int, err error) (time.Duration, bool) {
 	if r.once || (sent > c.retry.MaxRetries && !r.persist) {
 		return 0, false
@@ -91,7 +92,7 @@ func (c *Client) again(r request, sent int, err error) (time.Duration, bool) {
 	}
 	switch failed := err.(type) {
 	case *APIError:
-		// A report is safe to repeat; but what breaks the server each time is not asked for ever.
+		// A report is safe to repeat; but one that breaks the server each time is not repeated endlessly.
 		broken := failed.Status >= http.StatusInternalServerError && r.persist && sent <= c.retry.MaxRetries
 		if !retryable(failed.Status) && !broken {
 			return 0, false
@@ -109,13 +110,13 @@ func (c *Client) again(r request, sent int, err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// connectionError: no whole answer came. Whether the server has taken the request is unknown.
+// connectionError: no complete response arrived. Whether the server has processed the request is unknown.
 type connectionError struct{ err error }
 
 func (e *connectionError) Error() string { return "petrel: " + e.err.Error() }
 func (e *connectionError) Unwrap() error { return e.err }
 
-// givenUp: the context ended while a retry was due. Both reasons can be told by errors.Is.
+// givenUp: the context ended while a retry was due. errors.Is finds both reasons.
 type givenUp struct{ cause, last error }
 
 func (e *givenUp) Error() string        { return e.last.Error() + " (then: " + e.cause.Error() + ")" }
@@ -147,7 +148,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, answer any) (
 		return 0, &connectionError{err}
 	}
 	defer response.Body.Close()
-	// Read to its end, or the connection could not be used again.
+	// Read to its end; otherwise the connection could not be reused.
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return 0, &connectionError{err}
@@ -190,7 +191,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// shorten cuts a text to at most length bytes, between characters, and leaves out what no store can hold.
+// shorten truncates a text to at most length bytes, between characters, and removes characters that no store can hold.
 func shorten(text string, length int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(text) <= length {

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Retry says how a request is tried again. The wait before the n-th retry lies between half and all of
-// MinDelay·2ⁿ⁻¹, but at most MaxDelay. A Retry-After of the server is waited for instead where it is longer; one longer
-// than MaxDelay ends the trying.
+// Retry determines how a request is retried. The delay before the n-th retry is between half and all of MinDelay·2ⁿ⁻¹,
+// but at most MaxDelay. A longer Retry-After of the server is respected; one longer than MaxDelay ends the retries.
 type Retry struct {
-	// MaxRetries is the number of tries after the first. 0: none.
+	// MaxRetries is the number of attempts after the first. 0: none.
 	MaxRetries int
 	MinDelay   time.Duration
 	MaxDelay   time.Duration
@@ -28,8 +27,8 @@ func (r Retry) check() error {
 	return nil
 }
 
-// jitter is a source of its own: before Go 1.20 the shared one says the same in every process, and workers that lost
-// their server together would come back together.
+// jitter is a separate source: before Go 1.20 the shared one yields the same sequence in every process, and workers
+// that lost their server together would retry together.
 type jitter struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -61,7 +60,7 @@ func (r Retry) backoff(n int, j *jitter) time.Duration {
 	return j.within(delay)
 }
 
-// retryable tells the statuses that speak of the moment, not of the request.
+// retryable reports whether a status is temporary, independent of the request.
 func retryable(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -70,13 +69,13 @@ func retryable(status int) bool {
 	return false
 }
 
-// retryAfter reads the header in both of its forms, seconds and a date; 0 where there is none.
+// retryAfter reads the header in both of its forms, seconds and a date; 0 if there is none.
 func retryAfter(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0
 	}
 	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
-		// The comparison keeps NaN and what no Duration can hold out.
+		// The comparison excludes NaN and values too large for a Duration.
 		if seconds > 0 && seconds < 1e9 {
 			return time.Duration(seconds * float64(time.Second))
 		}

@@ -14,7 +14,7 @@ import (
 	"petrel"
 )
 
-// A question is asked again after connection errors, 502 and 503.
+// A read is retried after connection errors, 502 and 503.
 func TestAQuestionIsAskedAgainAfterTrouble(t *testing.T) {
 	t.Parallel()
 	s, client := play(t, map[string][]answer{
@@ -32,7 +32,7 @@ func TestAQuestionIsAskedAgainAfterTrouble(t *testing.T) {
 	}
 }
 
-// A question is asked a bounded number of times, and once where the server broke.
+// A read is retried a limited number of times, and not at all after a server error.
 func TestAQuestionIsNotAskedForEver(t *testing.T) {
 	t.Parallel()
 	s, client := play(t, map[string][]answer{
@@ -51,7 +51,7 @@ func TestAQuestionIsNotAskedForEver(t *testing.T) {
 	}
 }
 
-// Retry-After is heeded.
+// Retry-After is respected.
 func TestRetryAfterIsHeeded(t *testing.T) {
 	t.Parallel()
 	limited := func(after string) answer {
@@ -99,7 +99,7 @@ func TestASubmitIsRepeatedOnlyWithAKey(t *testing.T) {
 	}
 }
 
-// A cancel whose answer was lost is no conflict.
+// A cancel whose response was lost is not a conflict.
 func TestACancelWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	t.Parallel()
 	_, client := play(t, map[string][]answer{
@@ -112,11 +112,11 @@ func TestACancelWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	}
 }
 
-// A context ends the trying, and both reasons can be told.
+// A context ends the retries, and the error contains both reasons.
 func TestAContextEndsTheTrying(t *testing.T) {
 	t.Parallel()
 	_, client := play(t, map[string][]answer{"GET /v1/runs/r1": {{status: 503, headers: map[string]string{"Retry-After": "2"}}}})
-	// Enough for the first try on a busy machine, and less than the pauses that the server asks for.
+	// Enough for the first attempt on a busy machine, and less than the pauses that the server requests.
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	began := time.Now()
@@ -127,7 +127,7 @@ func TestAContextEndsTheTrying(t *testing.T) {
 	}
 }
 
-// One try is bounded by the timeout.
+// The timeout limits each attempt.
 func TestATryIsBounded(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -165,7 +165,7 @@ func TestRequestsCarryKeyAndTenant(t *testing.T) {
 	}
 }
 
-// Wrong options of a client are refused.
+// Invalid options of a client are refused.
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, option := range map[string]petrel.Option{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is where a run stands.
+// Status is the status of a run.
 type Status string
 
 // A run is pending until a worker leases it, and pending again when it is to be retried; the other three are final.
@@ -24,24 +24,25 @@ func (s Status) Ended() bool {
 	return s == StatusSucceeded || s == StatusFailed || s == StatusCancelled
 }
 
-// Run is one piece of work as the server showed it at some moment. What a run does not have is the zero value.
+// Run is a run in the state in which the server returned it. Missing fields are zero values.
 type Run struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 	// Payload is the JSON that was submitted; Decode reads it.
 	Payload json.RawMessage `json:"payload"`
 	Status  Status          `json:"status"`
-	// Priority: the smaller, the earlier.
+	// Priority: smaller is earlier.
 	Priority       int       `json:"priority"`
 	RunAt          time.Time `json:"run_at"`
 	IdempotencyKey string    `json:"idempotency_key"`
 	// Attempt counts the executions that failed or were lost: 0 while the first one runs.
 	Attempt int `json:"attempt"`
-	// MaxAttempts counts executions, the first one too.
+	// MaxAttempts limits the executions, including the first one.
 	MaxAttempts int       `json:"max_attempts"`
 	LeasedBy    string    `json:"leased_by"`
 	LeaseUntil  time.Time `json:"lease_until"`
-	// LastError is the message of the last failure; Error is that of a run that has failed for good, or is to be retried.
+	// LastError is the message of the last failure; Error is the error of a run that has failed for good, or will be
+	// retried.
 	LastError string    `json:"last_error"`
 	Error     *RunError `json:"error"`
 	// Result is JSON, null until the run succeeded; DecodeResult reads it.
@@ -50,22 +51,22 @@ type Run struct {
 	DeletedAt time.Time       `json:"deleted_at"`
 	Queue     string          `json:"queue"`
 	Tenant    string          `json:"tenant"`
-	// InstanceID and Node are of a run that is a step of a workflow.
+	// InstanceID and Node are set for a run that is a step of a workflow.
 	InstanceID string `json:"instance_id"`
 	Node       string `json:"node"`
-	// CancelRequested: whoever works on it should stop.
+	// CancelRequested: the worker that holds it should stop.
 	CancelRequested bool `json:"cancel_requested"`
-	// ParentResults are the results of the steps before this one, only in a handler and only of a workflow's step.
+	// ParentResults are the results of the earlier steps, only in a handler and only for a workflow's step.
 	ParentResults map[string]json.RawMessage `json:"parent_results"`
 
 	held *held
 }
 
-// RunError is what went wrong with a run.
+// RunError is the error of a run.
 type RunError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Category is transient, agent, timeout, validation, external or governance; empty where nobody said.
+	// Category is transient, agent, timeout, validation, external or governance; empty if none was given.
 	Category string         `json:"category"`
 	Details  map[string]any `json:"details"`
 }
@@ -86,9 +87,9 @@ func (r *Run) DecodeResult(value any) error {
 	return nil
 }
 
-// Heartbeat renews the lease at once. A worker does so by itself, three times per lease; a handler calls it to be sure
-// of the run before something costly. The error is ErrRunCancelled or ErrLeaseLost where the run is no longer ours;
-// the context of the handler is cancelled then. Any other error says that the server could not be asked.
+// Heartbeat renews the lease at once. A worker does so by itself, three times per lease; a handler calls it to verify
+// the lease before an expensive operation. The error is ErrRunCancelled or ErrLeaseLost if the run is no longer held;
+// the context of the handler is cancelled then. Any other error means that the server could not be reached.
 func (r *Run) Heartbeat(ctx context.Context) error {
 	if r.held == nil {
 		return ErrNotLeased
@@ -96,9 +97,9 @@ func (r *Run) Heartbeat(ctx context.Context) error {
 	return r.held.heartbeat(ctx)
 }
 
-// IsCancelled tells whether the run was cancelled. It asks the server by a heartbeat, at most once a second, so it may
-// be called in a loop. Handlers that watch their context need not call it: that is cancelled within a third of a lease.
-// A lost lease is the error ErrLeaseLost.
+// IsCancelled reports whether the run was cancelled. It sends a heartbeat to the server at most once a second, so it
+// may be called in a loop. Handlers that watch their context need not call it: the context is cancelled within a third
+// of a lease. A lost lease is the error ErrLeaseLost.
 func (r *Run) IsCancelled(ctx context.Context) (bool, error) {
 	if r.held == nil {
 		return false, ErrNotLeased
@@ -106,8 +107,8 @@ func (r *Run) IsCancelled(ctx context.Context) (bool, error) {
 	return r.held.isCancelled(ctx)
 }
 
-// Interrupted says why the context of the handler was cancelled: ErrRunCancelled, ErrLeaseLost or ErrStopping.
-// nil while it was not.
+// Interrupted returns why the context of the handler was cancelled: ErrRunCancelled, ErrLeaseLost or ErrStopping. nil
+// if it was not.
 func (r *Run) Interrupted() error {
 	if r.held == nil {
 		return nil
@@ -117,10 +118,11 @@ func (r *Run) Interrupted() error {
 
 // Event is one entry of a run's history.
 type Event struct {
-	// Type is created, leased, started, heartbeat, succeeded, failed, retried, cancelled, or another word of the server.
+	// Type is created, leased, started, heartbeat, succeeded, failed, retried, cancelled, or another type of the
+	// server.
 	Type string    `json:"type"`
 	At   time.Time `json:"at"`
-	// Actor is who did it, where that is known.
+	// Actor is the author of the change, if known.
 	Actor string          `json:"actor"`
 	Data  json.RawMessage `json:"data"`
 }

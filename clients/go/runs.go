@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Submission is the answer to Submit.
+// Submission is the result of Submit.
 type Submission struct {
 	ID string `json:"id"`
-	// Created is false where the idempotency key was taken: ID is the run that has it. After a retry that may be the
-	// very run this call made.
+	// Created is false if the idempotency key was already used: ID is the run that has it. After a retry that may be
+	// the run created by this call.
 	Created bool `json:"created"`
-	// Run is nil where the key belongs to a run that has been pruned.
+	// Run is nil if the key belongs to a run that has been pruned.
 	Run *Run `json:"run"`
 }
 
@@ -28,11 +28,11 @@ type submission struct {
 	Queue          string     `json:"queue,omitempty"`
 }
 
-// SubmitOption says more about a run than its type and payload.
+// SubmitOption sets further properties of a run besides its type and payload.
 type SubmitOption func(*submission)
 
-// WithIdempotencyKey makes sure that one run at most is ever made with this key, and lets Submit be retried. An empty
-// key is refused by the server.
+// WithIdempotencyKey ensures that at most one run is ever created with this key, and lets Submit be retried. The server
+// refuses an empty key.
 func WithIdempotencyKey(key string) SubmitOption {
 	return func(s *submission) { s.IdempotencyKey = &key }
 }
@@ -42,7 +42,7 @@ func WithPriority(priority int) SubmitOption {
 	return func(s *submission) { s.Priority = &priority }
 }
 
-// WithRunAt lets the run wait until then. The zero time is no wait.
+// WithRunAt delays the run until then. The zero time means no delay.
 func WithRunAt(at time.Time) SubmitOption {
 	return func(s *submission) {
 		if at.IsZero() {
@@ -54,18 +54,18 @@ func WithRunAt(at time.Time) SubmitOption {
 	}
 }
 
-// WithMaxAttempts bounds the executions, the first one included; the default is 3.
+// WithMaxAttempts limits the executions, including the first one; the default is 3.
 func WithMaxAttempts(attempts int) SubmitOption {
 	return func(s *submission) { s.MaxAttempts = &attempts }
 }
 
-// WithQueue puts the run into a queue; the empty name is the default one.
+// WithQueue puts the run into a queue; the empty name is the default queue.
 func WithQueue(queue string) SubmitOption {
 	return func(s *submission) { s.Queue = queue }
 }
 
-// Submit records a run. The type is dotted and ends in a version, such as "billing.invoice.v1". The payload is encoded
-// by encoding/json; JSON that is encoded already is passed as json.RawMessage.
+// Submit stores a run. The type is dotted and ends in a version, such as "billing.invoice.v1". encoding/json encodes
+// the payload; pass JSON that is already encoded as json.RawMessage.
 func (c *Client) Submit(ctx context.Context, runType string, payload any, options ...SubmitOption) (*Submission, error) {
 	body := submission{Type: runType, Payload: payload}
 	for _, option := range options {
@@ -88,7 +88,7 @@ type runAnswer struct {
 	Run *Run `json:"run"`
 }
 
-// Get returns the run as it is now.
+// Get returns the current state of the run.
 func (c *Client) Get(ctx context.Context, id string) (*Run, error) {
 	var answer runAnswer
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: runPath(id, "")}, &answer); err != nil {
@@ -108,15 +108,15 @@ func (c *Client) Events(ctx context.Context, id string) ([]Event, error) {
 	return answer.Events, nil
 }
 
-// Cancel ends a run that has not ended; a worker that has it is told with its next heartbeat. ErrConflict where it had
-// ended before.
+// Cancel ends a run that has not ended; the worker that holds it learns that with its next heartbeat. ErrConflict if it
+// had already ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	var answer runAnswer
 	said, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/cancel"), body: struct{}{}}, &answer)
 	if err == nil {
 		return answer.Run, nil
 	}
-	// The first try may have done it, though its answer was lost.
+	// The first attempt may have cancelled it, although its response was lost.
 	if said.sent > 1 && errors.Is(err, ErrConflict) {
 		if run, readErr := c.Get(ctx, id); readErr == nil && run.Status == StatusCancelled {
 			return run, nil
@@ -125,8 +125,8 @@ func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return nil, err
 }
 
-// Delete hides a run that nobody works on: it is not claimed, and not listed unless asked for. It stays readable by its
-// id. ErrConflict while it is leased: cancel it first.
+// Delete hides a run that is not leased: it is not claimed, and only listed on request. It can still be read by its id.
+// ErrConflict while it is leased: cancel it first.
 func (c *Client) Delete(ctx context.Context, id string) (*Run, error) {
 	var answer runAnswer
 	if _, err := c.do(ctx, request{method: http.MethodDelete, path: runPath(id, "")}, &answer); err != nil {
@@ -135,7 +135,8 @@ func (c *Client) Delete(ctx context.Context, id string) (*Run, error) {
 	return answer.Run, nil
 }
 
-// runPath escapes what a caller gave as an id: it must not become another path. An empty one must not become the list.
+// runPath escapes an id given by a caller, so that it cannot become another path. An empty one must not become the
+// list.
 func runPath(id, rest string) string {
 	escaped := url.PathEscape(id)
 	switch escaped {

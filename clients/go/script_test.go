@@ -13,8 +13,8 @@ import (
 	"petrel"
 )
 
-// script is a server that answers each path with the next of its answers; the last one stays. What a real server does
-// only in trouble is tried here; all else against a real one.
+// script is a server that answers each path with the next of its replies, and repeats the last one. It plays failures
+// that a real server has only in trouble; all other tests use a real one.
 type script struct {
 	mu      sync.Mutex
 	answers map[string][]answer
@@ -25,7 +25,7 @@ type answer struct {
 	status  int
 	body    string
 	headers map[string]string
-	// dropped: the connection is closed without an answer.
+	// dropped: the connection is closed without a reply.
 	dropped bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"petrel"
 )
 
-// ask sends what the client has no method for.
+// ask sends a request that the client has no method for.
 func ask(t *testing.T, method, path, body string) map[string]any {
 	t.Helper()
 	request, err := http.NewRequestWithContext(testContext(t), method, serverURL+path, bytes.NewBufferString(body))
@@ -35,7 +35,7 @@ func ask(t *testing.T, method, path, body string) map[string]any {
 	return answer
 }
 
-// A worker needs no scope but work.
+// A worker needs only the scope work.
 func TestAWorkerNeedsOnlyTheWorkScope(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -106,7 +106,7 @@ func TestACancelledWorkflowCancelsTheHandler(t *testing.T) {
 	}
 }
 
-// A step of a workflow done by a worker sees the results before it.
+// A step of a workflow executed by a worker sees the earlier results.
 func TestAWorkersStepOfAWorkflowSeesTheResultsBefore(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()

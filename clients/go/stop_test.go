@@ -13,7 +13,7 @@ import (
 	"petrel"
 )
 
-// A stop releases what does not end within the grace, at no cost.
+// A stop releases runs that do not end within the grace period, at no cost.
 func TestStopReleasesWhatDoesNotEndInTime(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -60,7 +60,7 @@ func TestStopReleasesWhatDoesNotEndInTime(t *testing.T) {
 	}
 }
 
-// The end of the context stops the worker, and handlers have the grace to end.
+// The end of the context stops the worker, and handlers have the grace period to end.
 func TestTheEndOfTheContextStopsWithinTheGrace(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -91,7 +91,7 @@ func TestTheEndOfTheContextStopsWithinTheGrace(t *testing.T) {
 	}
 }
 
-// A stop waits for what ends within the grace.
+// A stop waits for handlers that end within the grace period.
 func TestStopWaitsForARunThatEndsInTime(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -112,7 +112,7 @@ func TestStopWaitsForARunThatEndsInTime(t *testing.T) {
 	}
 }
 
-// A worker that stops has its waiting claim answered, and releases what came with it.
+// A stopping worker gets its waiting claim answered, and releases the runs that came with it.
 func TestAStoppingWorkerReleasesItsLastClaim(t *testing.T) {
 	t.Parallel()
 	waiting, stopped, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -141,7 +141,7 @@ func TestAStoppingWorkerReleasesItsLastClaim(t *testing.T) {
 	await(t, "the release", released)
 }
 
-// A claim is hung up when the worker stops and the server cannot be asked to answer it.
+// A claim is disconnected if the worker stops and the server cannot be asked to answer it.
 func TestAClaimThatCannotBeStoppedIsHungUp(t *testing.T) {
 	t.Parallel()
 	client, waiting, hungUp := unanswered(t, http.StatusNotFound)
@@ -151,7 +151,7 @@ func TestAClaimThatCannotBeStoppedIsHungUp(t *testing.T) {
 	await(t, "the hanging up", hungUp)
 }
 
-// A claim that the server does not answer though it was asked to is hung up when the stop is cut short.
+// A claim that the server does not answer on request is disconnected when the stop is cut short.
 func TestAClaimThatIsNotAnsweredIsHungUp(t *testing.T) {
 	t.Parallel()
 	client, waiting, hungUp := unanswered(t, http.StatusOK)
@@ -163,12 +163,12 @@ func TestAClaimThatIsNotAnsweredIsHungUp(t *testing.T) {
 	await(t, "the hanging up", hungUp)
 }
 
-// unanswered is a server that never answers a claim, and any other request with this status.
+// unanswered is a server that never answers a claim, and answers any other request with this status.
 func unanswered(t *testing.T, status int) (client *petrel.Client, waiting, hungUp chan struct{}) {
 	t.Helper()
 	waiting, hungUp = make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		// The end of the connection is noticed only by who has read the request.
+		// Only a server that has read the request notices the end of the connection.
 		_, _ = io.Copy(io.Discard, request.Body)
 		if request.URL.Path != "/v1/runs/claim" {
 			writer.WriteHeader(status)
@@ -184,7 +184,7 @@ func unanswered(t *testing.T, status int) (client *petrel.Client, waiting, hungU
 	return client, waiting, hungUp
 }
 
-// A stop ends though the server is away.
+// A stop ends even if the server is unreachable.
 func TestAStopEndsThoughTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	_, client := play(t, map[string][]answer{

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// typeFilter is an exact type, or all that begin with a prefix.
+// typeFilter is an exact type, or a prefix.
 type typeFilter struct {
 	text   string
 	prefix bool
 }
 
-// Prefix writes the filter of all types that begin with the text, whatever characters are in it:
-// Prefix("billing.") is "billing.%".
+// Prefix returns the filter of all types that begin with the text, with its characters escaped: Prefix("billing.") is
+// "billing.%".
 func Prefix(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`).Replace(text) + "%"
 }
@@ -55,7 +55,7 @@ func (f typeFilter) matches(runType string) bool {
 	return runType == f.text
 }
 
-// and returns what both filters match; false where that is nothing.
+// and returns the filter of types that both filters match; false if there are none.
 func (f typeFilter) and(other typeFilter) (typeFilter, bool) {
 	switch {
 	case !f.prefix:

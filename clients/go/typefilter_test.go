@@ -37,7 +37,7 @@ func TestTypeFiltersAreReadAsTheServerReadsThem(t *testing.T) {
 	}
 }
 
-// Two type filters meet in the narrower one, or not at all.
+// Two type filters intersect in the narrower one, or not at all.
 func TestTwoFiltersMeetInTheNarrower(t *testing.T) {
 	t.Parallel()
 	for _, row := range [][3]string{

@@ -24,33 +24,32 @@ const (
 	mostTypes        = 100
 )
 
-// Logger is told what a person should know: lost leases, panics, a server that cannot be reached.
-// A *log.Logger is one.
+// Logger receives messages for operators: lost leases, panics, an unreachable server. A *log.Logger is one.
 type Logger interface {
 	Printf(format string, args ...any)
 }
 
-// WorkerConfig says what a worker takes, and how. The zero value is a worker of everything it has handlers for.
+// WorkerConfig configures which runs a worker takes, and how. With the zero value it takes everything it has handlers
+// for.
 type WorkerConfig struct {
-	// WorkerID names the worker in leases and events. Two that live at the same time must not share one.
-	// Default: host name, process id and a random part.
+	// WorkerID names the worker in leases and events. Two running workers must not share one. Default: host name,
+	// process id and a random part.
 	WorkerID string
-	// TypePrefixes narrow what is claimed, by type filters such as "billing.%". Default: all types with a handler. A run
-	// without a handler is left to other workers: it is not claimed, or released at once.
+	// TypePrefixes limit the claimed types, by type filters such as "billing.%". Default: all types with a handler. A
+	// run without a handler is left to other workers: it is not claimed, or released at once.
 	TypePrefixes []string
-	// Queues narrow what is claimed to these queues. Default: all.
+	// Queues limit the claims to these queues. Default: all.
 	Queues []string
-	// LeaseDuration is how long a run stays ours without a heartbeat: after a crash, another worker has to wait as long.
-	// One second to 24 hours, rounded up to whole seconds; default 30 seconds.
+	// LeaseDuration is how long a run stays leased without a heartbeat: after a crash, another worker has to wait that
+	// long. One second to 24 hours, rounded up to whole seconds; default 30 seconds.
 	LeaseDuration time.Duration
-	// Concurrency is how many runs are worked on at a time; default 1.
+	// Concurrency is the number of runs executed at a time; default 1.
 	Concurrency int
 	// Runtime is compared with the registry of the server, which may bind a type to one runtime; default "go".
 	Runtime string
-	// PollWait is how long a request for work waits for some to come. One second to 30, rounded up to whole seconds;
-	// default 20 seconds.
+	// PollWait is how long a claim waits for work. One second to 30, rounded up to whole seconds; default 20 seconds.
 	PollWait time.Duration
-	// StopGrace is how long handlers may go on after the context of Run has ended; default 25 seconds.
+	// StopGrace is how long handlers may continue after the context of Run has ended; default 25 seconds.
 	StopGrace time.Duration
 	// Logger: default log.Default().
 	Logger Logger
@@ -58,20 +57,20 @@ type WorkerConfig struct {
 
 // Worker claims runs and calls their handlers.
 //
-//	idle      made, handlers are added
-//	running   by Run: claims, and works on at most Concurrency runs
-//	stopping  by Stop, by the end of Run's context, or by a refusal that no waiting can mend (a wrong key): claims
-//	          nothing more; running handlers go on
-//	cutting   when the grace is over: the contexts of the handlers are cancelled, their runs released
+//	idle      created, handlers are added
+//	running   by Run: claims, and executes at most Concurrency runs
+//	stopping  by Stop, by the end of Run's context, or by a refusal that retries cannot cure (such as a wrong key):
+//	          claims nothing more; running handlers continue
+//	cutting   when the grace period is over: the contexts of the handlers are cancelled, their runs released
 //	stopped   Run has returned; a worker does not run twice
 type Worker struct {
 	client *Client
 	config WorkerConfig
 	wanted []typeFilter
 	jitter *jitter
-	// waiting is true while a claim is with the server.
+	// waiting is true while a claim is at the server.
 	waiting atomic.Bool
-	// slots holds one token per run that is worked on or asked for.
+	// slots holds one token per run that is executed or requested.
 	slots   chan struct{}
 	running sync.WaitGroup
 
@@ -89,7 +88,7 @@ type Worker struct {
 	stopped      chan struct{}
 }
 
-// NewWorker checks the configuration and makes a worker that does nothing until Run.
+// NewWorker checks the configuration and returns a worker that does nothing until Run.
 func NewWorker(client *Client, config WorkerConfig) (*Worker, error) {
 	if client == nil {
 		return nil, errors.New("petrel: the client is nil")
@@ -165,7 +164,7 @@ func newWorkerID() string {
 		host = "go"
 	}
 	random := make([]byte, 4)
-	// Without randomness the process id still tells two of one host apart.
+	// Without randomness the process id still distinguishes two workers on one host.
 	_, _ = rand.Read(random)
 	return host + "-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random)
 }
@@ -173,9 +172,9 @@ func newWorkerID() string {
 // ID is the worker's name on the server.
 func (w *Worker) ID() string { return w.config.WorkerID }
 
-// Handle registers the handler of a type filter: an exact type, or a prefix such as "billing.%". Where several match a
-// run, an exact one wins over prefixes, a longer prefix over a shorter one. It panics, as http.Handle does, on a filter
-// that is wrong or taken, and after Run.
+// Handle registers the handler of a type filter: an exact type, or a prefix such as "billing.%". If several match a
+// run, an exact one wins over prefixes, and a longer prefix over a shorter one. It panics, like http.Handle, on an
+// invalid or duplicate filter, and after Run.
 func (w *Worker) Handle(types string, handler HandlerFunc) {
 	filter, err := parseTypeFilter(types)
 	if err != nil {
@@ -196,18 +195,19 @@ func (w *Worker) Handle(types string, handler HandlerFunc) {
 	w.handlers = added
 }
 
-// Run claims runs and works on them until the context ends or Stop is called. Then it claims nothing more, gives the
-// handlers time to end (StopGrace, or the context of Stop), and returns nil. A refusal that no waiting can mend, such as
-// a wrong API key, stops the worker in the same way and is returned.
+// Run claims and executes runs until the context ends or Stop is called. Then it claims nothing more, gives the
+// handlers time to end (StopGrace, or the context of Stop), and returns nil. A refusal that retries cannot cure, such
+// as a wrong API key, stops the worker in the same way and is returned.
 //
-// Handlers see the values of the context, but not its end: their own is cancelled when the grace is over.
+// Handlers see the values of the context, but not its end: their own context is cancelled when the grace period is
+// over.
 func (w *Worker) Run(ctx context.Context) error {
 	types, err := w.begin()
 	if err != nil {
 		return err
 	}
 	defer close(w.stopped)
-	// Reports outlive the contexts of handlers, but not for ever: see cut.
+	// Reports outlive the contexts of handlers, but not indefinitely: see cut.
 	reports, giveUp := context.WithCancel(detached{ctx})
 	defer giveUp()
 	claims, noMore := context.WithCancel(ctx)
@@ -242,8 +242,8 @@ func (w *Worker) begin() ([]string, error) {
 	return types, nil
 }
 
-// types are the filters to claim by: what has a handler, unless that is more than a claim may name. Then the prefixes
-// alone are named, and a run without a handler is released when it comes.
+// types are the filters to claim by: those with a handler, unless they are more than a claim may contain. Then only the
+// prefixes are sent, and a run without a handler is released when it arrives.
 func (w *Worker) types() ([]string, error) {
 	types := w.handlers.within(w.wanted)
 	switch {
@@ -258,10 +258,10 @@ func (w *Worker) types() ([]string, error) {
 	}
 }
 
-// Stop lets the worker claim nothing more and waits for its handlers. When the context ends first, their contexts are
-// cancelled, the runs are released for other workers, without costing an attempt, and the context's error is returned.
-// A handler that ignores its context for a second more is left behind, and what it returns is dropped. Not to be called
-// by a handler, which would wait for itself.
+// Stop makes the worker claim nothing more and waits for its handlers. If the context ends first, their contexts are
+// cancelled, the runs are released for other workers without costing an attempt, and the context's error is returned. A
+// handler that ignores its context for another second is abandoned, and its result is dropped. A handler must not call
+// Stop, since it would wait for itself.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	idle := !w.started

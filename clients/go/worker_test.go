@@ -12,7 +12,7 @@ import (
 	"petrel"
 )
 
-// tell is a handler that only says which run it got.
+// tell is a handler that only reports which run it received.
 func tell(taken chan<- string) petrel.HandlerFunc {
 	return func(_ context.Context, run *petrel.Run) (any, error) {
 		taken <- run.ID
@@ -20,7 +20,7 @@ func tell(taken chan<- string) petrel.HandlerFunc {
 	}
 }
 
-// A worker does a run, and its history tells so.
+// A worker executes a run, and its history records it.
 func TestWorkerDoesARunAndRecordsItsResult(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -57,7 +57,7 @@ func TestWorkerDoesARunAndRecordsItsResult(t *testing.T) {
 	}
 }
 
-// A failure is retried by the server until the attempts are spent.
+// The server retries a failure until the attempts are used up.
 func TestAFailureIsRetriedByTheServer(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -91,7 +91,7 @@ func TestANonRetryableFailureIsFinal(t *testing.T) {
 	}
 }
 
-// The kind of an error is kept with the run, whether it was wrapped or says it itself.
+// The category of an error is stored with the run, whether it was wrapped or has the method.
 func TestTheCategoryOfAnErrorIsKept(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -160,7 +160,7 @@ func TestAResultThatCannotBeStoredFailsTheRun(t *testing.T) {
 	awaitRun(t, client, submit(t, client, own+".big.v1", nil), is(petrel.StatusSucceeded))
 }
 
-// Of several handlers the longest filter wins.
+// Of several handlers the one with the longest filter wins.
 func TestTheLongestFilterHandles(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -184,7 +184,7 @@ func TestTheLongestFilterHandles(t *testing.T) {
 	}
 }
 
-// An underscore in a type prefix is no wildcard.
+// An underscore in a type prefix is not a wildcard.
 func TestAnUnderscoreInAPrefixIsNoWildcard(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -196,7 +196,7 @@ func TestAnUnderscoreInAPrefixIsNoWildcard(t *testing.T) {
 		t.Fatalf("taken: %s", got)
 	}
 	run := awaitRun(t, client, right, is(petrel.StatusSucceeded))
-	// The other one is older and as urgent: it would have been the first.
+	// The other one is older and equally urgent: it would have been first.
 	if run, err := client.Get(testContext(t), other); err != nil || run.Status != petrel.StatusPending {
 		t.Errorf("%v %+v", err, run)
 	}
@@ -205,7 +205,7 @@ func TestAnUnderscoreInAPrefixIsNoWildcard(t *testing.T) {
 	}
 }
 
-// A run without a handler is left to others and costs no attempt.
+// A run without a handler is left to other workers and costs no attempt.
 func TestARunWithoutAHandlerIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	client, own := newClient(t), domain()
@@ -262,7 +262,7 @@ func TestConcurrencyIsUsedAndNotExceeded(t *testing.T) {
 	}
 }
 
-// A worker with a wrong key ends and says so.
+// A worker with a wrong key stops and returns the reason.
 func TestAWrongKeyEndsTheWorker(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, petrel.WithAPIKey("ptl_wrong_key"))

@@ -8,24 +8,25 @@ import (
 )
 
 const (
-	// abandonAfter is what a handler has to return in after its context was cancelled because the worker stops.
+	// abandonAfter is the time in which a handler has to return after its context was cancelled because the worker
+	// stops.
 	abandonAfter = time.Second
-	// reportWithin bounds the last reports after that, so that a process without a server can still end.
+	// reportWithin limits the last reports after that, so that a process without a server can still end.
 	reportWithin = 3 * time.Second
-	// hangUpAfter is how long the last claim may take to be answered. A busy server needs seconds, and a claim that is hung
-	// up may take a run with it until its lease ends. Not more than StopGrace.
+	// hangUpAfter is the time limit for the reply to the last claim. A busy server needs seconds, and disconnecting may
+	// leave a run leased until its lease ends. Not more than StopGrace.
 	hangUpAfter = 5 * time.Second
 	// stopAgainAfter is the pause between two requests to answer the last claim, which may still be on its way.
 	stopAgainAfter = 50 * time.Millisecond
-	// unhandledPause keeps a run that nobody here can do from going back and forth.
+	// unhandledPause prevents a run without a local handler from being claimed and released continuously.
 	unhandledPause = time.Second
 )
 
-// claimRetry is how a worker comes back to a server that is away: soon enough to be unnoticed after a restart.
+// claimRetry reconnects to an unreachable server soon enough that a restart goes unnoticed.
 var claimRetry = Retry{MinDelay: 200 * time.Millisecond, MaxDelay: 5 * time.Second}
 
-// claimAll asks for as many runs as there are free slots, for as long as the context of the claims lives; that of the
-// asking lives on until the last claim is answered. The error is a refusal that no waiting can mend.
+// claimAll claims as many runs as there are free slots, as long as the context of the claims lasts; the context of the
+// requests lasts until the last claim is answered. The error is a refusal that retries cannot cure.
 func (w *Worker) claimAll(claims, asking, reports context.Context, types []string) error {
 	failures := 0
 	for {
@@ -58,7 +59,7 @@ func (w *Worker) claimAll(claims, asking, reports context.Context, types []strin
 				w.config.Logger.Printf("petrel: claiming work again, after %d tries in vain", failures)
 			}
 			failures = 0
-			// A server that goes down answers its waiting requests at once.
+			// A server that shuts down answers its waiting requests at once.
 			if len(runs) == 0 && time.Since(beganAt) < w.config.PollWait/2 {
 				pause(claims, w.jitter.within(claimRetry.MinDelay))
 			}
@@ -66,8 +67,8 @@ func (w *Worker) claimAll(claims, asking, reports context.Context, types []strin
 	}
 }
 
-// endAsking has the last claim answered when no more are wanted. It asks for that more than once, since the claim may
-// be still on its way; a claim that is not answered in time, or when the worker is cut short, is hung up.
+// endAsking makes the server answer the last claim. It requests that more than once, since the claim may still be on
+// its way; the connection of a claim that is not answered in time, or when the worker is cut short, is closed.
 func (w *Worker) endAsking(claims, asking context.Context, hangUp context.CancelFunc) {
 	<-claims.Done()
 	within := hangUpAfter
@@ -84,7 +85,7 @@ func (w *Worker) endAsking(claims, asking context.Context, hangUp context.Cancel
 		}
 	}()
 	for ; bounded.Err() == nil; pause(bounded, stopAgainAfter) {
-		// A server that does not know the request will not answer the claim any earlier.
+		// A server without that route will not answer the claim any earlier.
 		if w.waiting.Load() && errors.Is(w.client.stopClaims(bounded, w.config.WorkerID), ErrNotFound) {
 			break
 		}
@@ -104,7 +105,7 @@ func (w *Worker) claimBody(types []string, limit int) claimBody {
 	}
 }
 
-// takeSlots waits for a free slot and takes all that are free then; 0: the context ended.
+// takeSlots waits for a free slot and takes all free ones; 0: the context ended.
 func (w *Worker) takeSlots(ctx context.Context) int {
 	select {
 	case <-ctx.Done():
@@ -132,7 +133,8 @@ func (w *Worker) giveSlots(count int) {
 	}
 }
 
-// isPermanent tells what the next claim would be answered too: a wrong key, a wrong filter, a server of another kind.
+// isPermanent reports whether the next claim would fail in the same way: a wrong key, an invalid filter, a different
+// kind of server.
 func isPermanent(err error) bool {
 	var refused *APIError
 	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 &&
@@ -148,7 +150,7 @@ func claimWait(failures int, err error, j *jitter) time.Duration {
 	return wait
 }
 
-// work brings one run from its claim to its report.
+// work handles one run from its claim to its report.
 func (w *Worker) work(claims, reports context.Context, claimed *claimedRun) {
 	defer w.running.Done()
 	defer w.giveSlots(1)
@@ -184,7 +186,7 @@ func (w *Worker) work(claims, reports context.Context, claimed *claimedRun) {
 	<-kept
 }
 
-// giveBack returns a run that came too late, or that nobody here can do.
+// giveBack returns a run that came too late, or that has no local handler.
 func (w *Worker) giveBack(claims, reports context.Context, h *held, run *Run) {
 	if err := h.client.release(reports, h.id, h.lease); err != nil {
 		w.config.Logger.Printf("petrel: run %s: releasing: %v", h.id, err)
@@ -195,7 +197,7 @@ func (w *Worker) giveBack(claims, reports context.Context, h *held, run *Run) {
 	}
 }
 
-// settle waits for the handler and reports what became of it.
+// settle waits for the handler and reports its outcome.
 func (w *Worker) settle(reports context.Context, h *held, run *Run, outcomes <-chan outcome) {
 	ended, returned := w.await(outcomes)
 	h.setReturned()
@@ -217,7 +219,7 @@ func (w *Worker) settle(reports context.Context, h *held, run *Run, outcomes <-c
 	}
 }
 
-// await returns what the handler made; false: it goes on although the worker has to end.
+// await returns the outcome of the handler; false: it continues although the worker has to end.
 func (w *Worker) await(outcomes <-chan outcome) (outcome, bool) {
 	select {
 	case ended := <-outcomes:
@@ -240,7 +242,7 @@ func (w *Worker) hold(h *held) {
 	w.mu.Unlock()
 	select {
 	case <-w.cutting:
-		// Those held before were interrupted when the cutting began.
+		// Runs held before were interrupted when the cutting began.
 		h.interrupt(ErrStopping)
 	default:
 	}
@@ -252,7 +254,8 @@ func (w *Worker) drop(h *held) {
 	delete(w.holding, h)
 }
 
-// drain waits for the handlers, until the grace is over; then it interrupts them and waits for their last reports.
+// drain waits for the handlers until the grace period is over; then it interrupts them and waits for their last
+// reports.
 func (w *Worker) drain(ctx context.Context, refused bool, giveUp context.CancelFunc) {
 	idle := make(chan struct{})
 	go func() {

@@ -1,4 +1,4 @@
-"""What the client does, over HTTP and by SQL alike."""
+"""The behaviour of the client, over HTTP and by SQL alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .place import PlaceCase
 
 class ClientContract(PlaceCase):
     def test_submit_and_get(self) -> None:
-        """submits a run with the defaults of the table and gets it back"""
+        """submits a run with the defaults of the table and returns it"""
         payload = {"order": 7, "lines": [1.5, None, True, "ü 🐦"], "big": 2**53}
         submitted = self.client.submit(self.type("invoice"), payload)
         self.assertTrue(submitted.created)
@@ -37,7 +37,7 @@ class ClientContract(PlaceCase):
         )
 
     def test_same_key(self) -> None:
-        """adds nothing for a key that is taken, and says which run has it"""
+        """adds nothing for a used key, and returns the run that has it"""
         first = self.client.submit(self.type("invoice"), {"n": 1}, idempotency_key=f"once:{self.domain}")
         second = self.client.submit(self.type("invoice"), {"n": 2}, idempotency_key=f"once:{self.domain}")
         self.assertEqual((first.created, second.created), (True, False))
@@ -47,7 +47,7 @@ class ClientContract(PlaceCase):
         self.assertEqual(self.event_types(first.id or ""), ["created"])
 
     def test_refusals(self) -> None:
-        """says what is wrong with a run, and adds nothing"""
+        """reports mistakes in a run, and adds nothing"""
         for wrong, words in (
             ({"type": "email.send"}, "type"),
             ({"type": self.type("a"), "max_attempts": 0}, "max_attempts"),
@@ -96,7 +96,7 @@ class ClientContract(PlaceCase):
             self.client.list(limit=0)
 
     def test_wild_characters(self) -> None:
-        """takes an underscore of a prefix for an underscore, and a percent sign for what it is"""
+        """treats an underscore and an escaped percent sign of a prefix as literal"""
         self.domain = f"t_{self.domain}"
         self.submit("a")
         self.client.submit(self.type("a").replace("_", "x"), None)
@@ -112,7 +112,7 @@ class ClientContract(PlaceCase):
             types("%.v1")
 
     def test_cancel(self) -> None:
-        """cancels what waits, once"""
+        """cancels a pending run, once"""
         run = self.submit("invoice")
         self.assertEqual(self.client.cancel(run.id).status, "cancelled")
         with self.assertRaises(Conflict) as refused:
@@ -123,14 +123,14 @@ class ClientContract(PlaceCase):
         self.assertTrue(all(event.at.tzinfo is timezone.utc for event in events))
 
     def test_unknown(self) -> None:
-        """knows no run by an id that was never given"""
+        """finds no run by an unknown id"""
         for id in ("019a8b2c-0000-7000-8000-000000000000", "nonsense"):
             for ask in (self.client.get, self.client.events, self.client.cancel):
                 with self.subTest(f"{ask.__name__} {id}"), self.assertRaises(NotFound):
                     ask(id)
 
     def test_wait(self) -> None:
-        """waits for the end of a run, as long as it was told to"""
+        """waits for the end of a run, up to the given time"""
         run = self.submit("invoice")
         with self.assertRaisesRegex(TimeoutError, "pending"):
             self.client.wait(run.id, timeout=0.2)

@@ -1,4 +1,4 @@
-"""A server that answers what it is told to, and remembers what it was asked."""
+"""A server that returns scripted replies, and records the requests."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Answer(NamedTuple):
     status: int = 200
     body: Any = None
     headers: Tuple[Tuple[str, str], ...] = ()
-    #: the connection is closed after the answer, without a word about it
+    #: the connection is closed after the reply, without an announcement
     hang_up: bool = False
 
 
-#: Hangs up without an answer.
+#: Disconnects without a reply.
 NOTHING = None
 
 Reply = Union[Answer, None]
@@ -36,7 +36,7 @@ def error(http_status: int, code: str, retryable: bool = False, **details: Any) 
 
 
 class FakeServer:
-    """`answers` are given one after another; then `otherwise` decides."""
+    """`answers` are used one after another; then `otherwise` decides."""
 
     def __init__(self, *answers: Reply, otherwise: Optional[Callable[[Asked], Reply]] = None) -> None:
         self.asked: List[Asked] = []
@@ -93,7 +93,7 @@ class FakeServer:
             do_GET = do_POST = do_PUT = do_DELETE = _answer
 
             def handle(self) -> None:
-                # The other side may have hung up.
+                # The other side may have disconnected.
                 with contextlib.suppress(ConnectionError):
                     super().handle()
 

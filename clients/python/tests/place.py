@@ -1,4 +1,4 @@
-"""Where the tests run, and what they share: types of their own, effects on disk, worker processes, waiting."""
+"""The environment of the tests, and shared helpers: unique types, effects on disk, worker processes, waiting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ needs_both = unittest.skipIf(URL is None or DSN is None, "needs PETREL_TEST_URL 
 
 
 def until(look: Callable[[], T], wanted: Callable[[T], Any] = bool, seconds: float = 45.0) -> T:
-    """Looks again until it is as wanted."""
+    """Polls until the condition is true."""
     give_up_at = time.monotonic() + seconds
     while True:
         found = look()
@@ -40,7 +40,7 @@ def until(look: Callable[[], T], wanted: Callable[[T], Any] = bool, seconds: flo
 
 
 class Effects:
-    """Lines that handlers append to a file, whichever process they run in."""
+    """Lines that handlers append to a file, in any process."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class Effects:
 
 
 class PlaceCase(unittest.TestCase):
-    """Each test has types of its own, so that all share one server. `address` is HTTP or SQL."""
+    """Each test has unique types, so that all can share one server. `address` is HTTP or SQL."""
 
     address: str
 
@@ -86,7 +86,7 @@ class PlaceCase(unittest.TestCase):
         return worker
 
     def _stop(self, worker: Worker) -> None:
-        # What broke it is the test's business.
+        # The test itself reports why it failed.
         with contextlib.suppress(PetrelError):
             worker.stop(0)
 
@@ -118,13 +118,13 @@ class WorkerProcess:
         self._popen = subprocess.Popen(
             [sys.executable, "-m", "tests.worker_process", json.dumps(settings)],
             cwd=pathlib.Path(__file__).parent.parent,
-            # Open as long as this process lives.
+            # Open as long as this process runs.
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
     def kill(self) -> None:
-        """SIGKILL: it can do nothing more."""
+        """SIGKILL: it stops at once."""
         self._popen.kill()
         self._popen.wait()
         for stream in (self._popen.stdin, self._popen.stderr):

@@ -1,7 +1,7 @@
-"""A client as they were written for these tables before Petrel: psycopg2, a new connection for every statement, the
-schema only as search_path, times of the local clock without a zone, and no condition on what is reported.
+"""A client like those written for these tables before Petrel: psycopg2, a new connection for every statement, the
+schema only as search_path, times of the local clock without a zone, and no condition on reports.
 
-It stands for the clients in use, which know nothing of what is new here.
+It represents existing clients, which ignore newer features.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PlainSql:
         max_attempts: int = 3,
         run_in: float = 0,
     ) -> str:
-        """The new run's id, or "" if the key is taken."""
+        """The new run's id, or "" if the key is used."""
         run_at = datetime.datetime.now() + datetime.timedelta(seconds=run_in)
         with self.cursor() as cursor:
             cursor.execute(
@@ -47,7 +47,7 @@ class PlainSql:
         return str(row[0])
 
     def claim(self, *prefixes: str) -> Optional[Claimed]:
-        """Only what is pending: leases that ran out are somebody else's care."""
+        """Only pending runs: expired leases are handled elsewhere."""
         likes = " OR ".join(["type LIKE %s"] * len(prefixes))
         with self.cursor() as cursor:
             cursor.execute(
@@ -110,7 +110,7 @@ class PlainSql:
         self.event(id, "failed" if status == "failed" else "retried", {"attempt": attempt, "error": error})
 
     def event(self, id: str, type: str, data: Any = None) -> None:
-        """Told after the change it tells of; if that fails, so be it."""
+        """Logged after the change; a failure is ignored."""
         with contextlib.suppress(Exception):
             self._run(
                 "INSERT INTO workflow_event (workflow_id, event_type, data) VALUES (%s, %s, %s)",
@@ -135,7 +135,7 @@ class PlainSql:
             return [row[2] for row in cursor.fetchall()]
 
     def tick(self, type: str) -> int:
-        """Submits what schedules of a type are due, in one transaction."""
+        """Submits runs for the due schedules of a type, in one transaction."""
         with self.cursor() as cursor:
             cursor.execute(
                 "SELECT id, type, payload, next_run_at, priority, max_attempts FROM workflow_schedule"

@@ -1,4 +1,4 @@
-"""What holds when worker processes are killed and raced, over HTTP and by SQL alike."""
+"""Guarantees when worker processes are killed and raced, over HTTP and by SQL alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessContract(PlaceCase):
         self.assertEqual(self.effects.lines(), ["begin first 0", "begin second 1", "end second 1"])
         events = [event for event in self.client.events(run.id) if event.type != "heartbeat"]
         types = [event.type for event in events]
-        # A claim that took longer than its client would wait is given back before: that is no attempt.
+        # A claim that took longer than its client would wait is returned before: that does not cost an attempt.
         self.assertEqual((types[:3], types[-3:]), (["created", "leased", "started"], [*ENDED_BY_ANOTHER][1:]))
         self.assertEqual(
             [event.data["error"]["code"] for event in events if event.type == "retried"], ["lease_expired"]
@@ -34,13 +34,13 @@ class ProcessContract(PlaceCase):
         self.assertEqual(second.terminate(), 0)
 
     def test_terminated(self) -> None:
-        """a worker that gets SIGTERM ends what it has, takes nothing more, and leaves with 0"""
+        """a worker that gets SIGTERM ends the runs it holds, takes nothing more, and exits with 0"""
         go = self.folder / "go"
         run = self.submit("hold", {"until": str(go)})
         worker = self.process("polite", lease_seconds=5)
         until(self.effects.lines)
         worker.signal()
-        # Whether it has begun to stop is not to be seen from outside: one that has takes nothing more.
+        # Its stop cannot be observed directly: a stopping worker takes nothing more.
         go.touch()
         self.assertEqual(worker.wait(), 0)
         later = self.submit("count")
@@ -49,7 +49,7 @@ class ProcessContract(PlaceCase):
         self.assertEqual(self.client.get(later.id).status, "pending")
 
     def test_terminated_stuck(self) -> None:
-        """a worker that gets SIGTERM gives back what does not end within its grace, and another takes it at once"""
+        """a worker that gets SIGTERM returns runs that exceed its grace period, and another takes them at once"""
         go = self.folder / "go"
         run = self.submit("hold", {"until": str(go)})
         worker = self.process("stuck", lease_seconds=60, grace_seconds=0.3)
@@ -61,12 +61,12 @@ class ProcessContract(PlaceCase):
         self.assertEqual(self.ended(run.id).result, {"by": "next"})
 
     def test_terminated_twice(self) -> None:
-        """a worker that gets SIGTERM again does not wait for the end of its grace"""
+        """a worker that gets SIGTERM again does not wait for the end of its grace period"""
         run = self.submit("hold", {"until": str(self.folder / "never")})
         worker = self.process("hurried", lease_seconds=60, grace_seconds=60)
         until(self.effects.lines)
         until(worker.signalled_to_death)
-        # One that comes after the worker has stopped finds the process without a handler.
+        # A signal after the worker has stopped finds the process without a handler.
         self.assertIn(worker.wait(), (0, -signal.SIGTERM))
         self.assertEqual([self.client.get(run.id).status, self.client.get(run.id).attempt], ["pending", 0])
 

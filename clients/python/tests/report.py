@@ -1,4 +1,4 @@
-"""Runs test modules and prints a line of JSON as each test ends. `--list`: only names them.
+"""Runs test modules and prints a line of JSON as each test ends. `--list`: only lists them.
 
 python3 -m tests.report [--list] tests.test_http …
 """
@@ -25,7 +25,7 @@ def say(test: Any, outcome: str, text: str = "") -> None:
 
 
 class Lines(unittest.TestResult):
-    """A test whose subtests failed has failed; it is told once."""
+    """A test whose subtests failed has failed; it is reported once."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What needs neither Petrel's server nor its database."""
+"""Tests that need neither Petrel's server nor its database."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CREATED = Answer(201, {"id": RUN["id"], "created": True, "run": RUN})
 
 class Filters(unittest.TestCase):
     def test_parse(self) -> None:
-        r"""a filter is a name, or a prefix that ends in %; \%, \_ and \\ stand for themselves"""
+        r"""a filter is a name, or a prefix that ends in %; \%, \_ and \\ are literal"""
         for written, text, is_prefix in (
             ("billing.invoice.v1", "billing.invoice.v1", False),
             ("billing.%", "billing.", True),
@@ -68,7 +68,7 @@ class Filters(unittest.TestCase):
                 TypeFilter.parse(wrong)
 
     def test_meet(self) -> None:
-        """what two filters both take is the narrower one, or nothing"""
+        """the intersection of two filters is the narrower one, or nothing"""
         for one, other, both in (
             ("billing.%", "billing.invoice.v1", "billing.invoice.v1"),
             ("billing.%", "billing.eu.%", "billing.eu.%"),
@@ -82,7 +82,7 @@ class Filters(unittest.TestCase):
                 self.assertEqual(None if meet is None else str(meet), both)
 
     def test_backoff(self) -> None:
-        """a run waits attempt² minutes and up to 10 % more"""
+        """a run waits attempt² minutes plus up to 10 %"""
         for attempt, minutes in ((1, 1), (2, 4), (3, 9)):
             delays = [retry_delay_seconds(attempt) / 60 for _ in range(1000)]
             self.assertTrue(all(minutes <= delay <= minutes * 1.1 for delay in delays))
@@ -101,7 +101,7 @@ class Requests(unittest.TestCase):
         return client
 
     def test_keep_alive(self) -> None:
-        """requests of one thread share a connection, and a closed one is replaced unnoticed"""
+        """requests of one thread share a connection, and a closed one is replaced transparently"""
         server = self.serve(*[Answer(body={"run": RUN})] * 5, Answer(body={"run": RUN}, hang_up=True))
         client = self.client(server, retries=0)
         for _ in range(6):
@@ -114,7 +114,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(server.connections, 2)
 
     def test_retries(self) -> None:
-        """a request that may be sent twice is sent again when nobody answers or the server is busy"""
+        """a repeatable request is sent again when there is no response or the server is busy"""
         server = self.serve(NOTHING, error(503, "unavailable", True), error(429, "rate_limited", True), CREATED)
         submitted = self.client(server).submit("a.v1", {"x": 1}, idempotency_key="k")
         self.assertEqual((submitted.created, len(server.asked)), (True, 4))
@@ -130,7 +130,7 @@ class Requests(unittest.TestCase):
             self.assertEqual(len(server.asked), 1)
 
     def test_retry_after(self) -> None:
-        """waits as long as Retry-After says, and leaves long waits to the caller"""
+        """waits as long as Retry-After requires, and leaves long waits to the caller"""
         server = self.serve(Answer(429, None, (("Retry-After", "1"),)), Answer(body={"run": RUN}))
         began = time.monotonic()
         self.client(server).get("x")
@@ -141,7 +141,7 @@ class Requests(unittest.TestCase):
         self.assertEqual((refused.exception.retry_after, len(server.asked)), (3600, 1))
 
     def test_gives_up(self) -> None:
-        """gives up after its retries and says who did not answer"""
+        """gives up after its retries and names the unreachable server"""
         server = self.serve(otherwise=lambda asked: NOTHING)
         with self.assertRaisesRegex(Unavailable, f"{server.url} does not answer"):
             self.client(server, retries=2).get("x")
@@ -153,7 +153,7 @@ class Requests(unittest.TestCase):
             self.client(slow, retries=0, timeout=0.1).get("x")
 
     def test_errors(self) -> None:
-        """an error's class says what to do, its fields what the server said"""
+        """the class of an error indicates the remedy, its fields contain the server's reply"""
         for status, kind in (
             (400, InvalidRequest),
             (401, Denied),
@@ -173,7 +173,7 @@ class Requests(unittest.TestCase):
             self.client(self.serve(Answer(404, None))).get("x")
 
     def test_cancel_twice(self) -> None:
-        """a cancel whose answer was lost is not taken for somebody else's"""
+        """a cancel whose response was lost is not mistaken for another client's"""
         done = {**RUN, "status": "cancelled"}
         server = self.serve(NOTHING, error(409, "conflict", status="cancelled"), Answer(body={"run": done}))
         self.assertEqual(self.client(server).cancel("x").status, "cancelled")
@@ -181,7 +181,7 @@ class Requests(unittest.TestCase):
             self.client(self.serve(error(409, "conflict", status="cancelled"))).cancel("x")
 
     def test_key_and_path(self) -> None:
-        """sends its key, and keeps the path before the API's"""
+        """sends its key, and keeps the path of the base URL"""
         server = self.serve(Answer(body={"run": RUN}))
         with Client(f"{server.url}/petrel/", key="secret") as client:
             client.get("a/b")
@@ -189,7 +189,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(server.asked[0].headers["Authorization"], "Bearer secret")
 
     def test_fork(self) -> None:
-        """a forked process opens connections of its own"""
+        """a forked process opens new connections"""
         server = self.serve(otherwise=lambda asked: Answer(body={"run": RUN}))
         client = self.client(server)
         client.get("x")
@@ -205,13 +205,13 @@ class Requests(unittest.TestCase):
         self.assertEqual((server.connections, len(server.asked)), (2, 3))
 
     def test_addresses(self) -> None:
-        """refuses addresses that lead nowhere"""
+        """refuses invalid addresses"""
         for url in ("http://", "sqlite:petrel.db"):
             with self.subTest(url), self.assertRaises(ValueError):
                 Client(url)
 
     def test_standard_library(self) -> None:
-        """needs nothing but the standard library over HTTP, and says what is missing by SQL"""
+        """needs only the standard library over HTTP, and names the missing driver for SQL"""
         source = pathlib.Path(__file__).parent.parent / "src"
         code = f"""
 import sys; sys.path.insert(0, {str(source)!r})
@@ -222,16 +222,18 @@ try:
 except petrel_client.MissingDriver as error:
     print(error)
 """
-        # -S: no packages but those that come with Python
+        # -S: only the packages that come with Python
         said = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, text=True)
         self.assertRegex(said.stdout, "needs psycopg2 to work by SQL .*python3-psycopg2")
 
 
 class Reports(unittest.TestCase):
-    """A worker whose server does what real ones seldom do."""
+    """A worker whose server shows rare behaviour."""
 
     def work(self, replies: Dict[str, Any], type: str = "billing.invoice.v1", **options: Any) -> FakeServer:
-        """One run is handed out; `replies` are those of its reports, by their last word. The last one stays."""
+        """One run is handed out; `replies` are those of its reports, by the last part of their path. The last one is
+        repeated.
+        """
         claim = {**RUN, "type": type, "status": "leased", "epoch": 4, "parent_results": None}
         handed = []
 
@@ -266,20 +268,20 @@ class Reports(unittest.TestCase):
         return [(asked.path.rpartition("/")[2], asked.body) for asked in reports]
 
     def test_reports_again(self) -> None:
-        """says a result again until it is heard"""
+        """repeats the report of a result until it is answered"""
         server = self.work({"complete": [NOTHING, error(503, "unavailable", True), Answer(body={"run": RUN})]})
         body = {"worker_id": "w", "epoch": 4, "result": [7]}
         self.assertEqual(self.said(server, 3), [("complete", body)] * 3)
 
     def test_lost(self) -> None:
-        """says nothing more of a run that is not its own any more"""
+        """reports nothing more about a run that it has lost"""
         server = self.work({"complete": [error(409, "conflict", status="leased")]})
         self.said(server, 1)
         until(lambda: len([path for path in server.paths() if path.endswith("/claim")]), lambda claims: claims > 3)
         self.assertEqual(len(self.said(server, 1)), 1)
 
     def test_no_handler(self) -> None:
-        """gives back a run that it has no handler for, instead of failing it"""
+        """returns a run without a handler, instead of failing it"""
         server = self.work({"release": [Answer(body={"run": RUN})]}, type="billing.refund.v1")
         self.assertEqual(self.said(server, 1), [("release", {"worker_id": "w", "epoch": 4})])
 
@@ -290,7 +292,7 @@ class Reports(unittest.TestCase):
         self.assertEqual((word, body["retryable"], body["error"]["code"]), ("fail", False, "invalid_result"))
 
     def test_own_heartbeat(self) -> None:
-        """does not cut a lease short that the handler made longer"""
+        """does not shorten a lease that the handler has extended"""
         beats: list = []
 
         def long(run: ActiveRun) -> None:

@@ -13,13 +13,13 @@ class HttpClient(client_contract.ClientContract):
     address = URL or ""
 
     def test_key(self) -> None:
-        """is denied with a key that the server does not know"""
+        """is denied with an unknown key"""
         with Client(self.address, key="nonsense") as client, self.assertRaises(Denied) as refused:
             client.get("019a8b2c-0000-7000-8000-000000000000")
         self.assertEqual((refused.exception.status, refused.exception.code), (401, "unauthenticated"))
 
     def test_within(self) -> None:
-        """cannot be part of a transaction, and says so"""
+        """cannot be part of a transaction, and reports that"""
         with self.assertRaisesRegex(Unsupported, "postgresql://"):
             self.client.submit(self.type("a"), None, within=object())
 
@@ -44,7 +44,7 @@ class HttpWorker(worker_contract.WorkerContract):
     address = URL or ""
 
     def test_key(self) -> None:
-        """stops by itself when the server does not know its key"""
+        """stops by itself when the server refuses its key"""
         with Client(self.address, key="nonsense") as client:
             self.client = client
             worker = self.worker()
@@ -55,7 +55,7 @@ class HttpWorker(worker_contract.WorkerContract):
                 worker.stop()
 
     def test_registry(self) -> None:
-        """takes nothing that the registry gives to another runtime, or to nobody"""
+        """takes nothing that the registry assigns to another runtime, or disables"""
         registry = self.client.registry
         worker = self.worker()
         worker.handle(lambda run: 1, f"{self.domain}.%")

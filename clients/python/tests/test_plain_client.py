@@ -1,6 +1,6 @@
-"""A client that knows nothing of Petrel, as the least-privileged role, beside a server.
+"""A client independent of Petrel, as the least-privileged role, beside a server.
 
-What it relies on holds, and what it gets wrong does no harm.
+Its assumptions hold, and its mistakes do no harm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PlainClient(PlaceCase):
         return (plain or self.plain).claim(self.prefix, "other.%")
 
     def test_whole_life(self) -> None:
-        """produces once per key, claims by prefix, beats and completes; each event is told once"""
+        """produces once per key, claims by prefix, sends heartbeats and completes; each event is recorded once"""
         id = self.plain.submit(self.type("invoice"), {"order": 7}, f"k:{self.domain}")
         self.assertEqual(self.plain.submit(self.type("invoice"), {"order": 8}, f"k:{self.domain}"), "")
         self.assertEqual(self.plain.depth(self.prefix), 1)
@@ -45,7 +45,7 @@ class PlainClient(PlaceCase):
         self.assertEqual(self.event_types(id), ["created", "leased", "started", "heartbeat", "succeeded"])
 
     def test_failures(self) -> None:
-        """fails three times, each one minute², and for good"""
+        """fails three times, with delays of one minute², and then for good"""
         id = self.plain.submit(self.type("a"), {})
         for failures in (1, 2, 3):
             claimed = self.claim()
@@ -64,7 +64,7 @@ class PlainClient(PlaceCase):
         self.assertEqual(self.plain.events(id), ["created", *story, *story, "leased", "started", "failed"])
 
     def test_cancel_sticks(self) -> None:
-        """a cancel during the run sticks, whether its worker fails or completes afterwards"""
+        """a cancel during the run is final, whether its worker fails or completes afterwards"""
         for end in ("fail", "succeed"):
             id = self.plain.submit(self.type(end), {})
             claimed = self.claim()
@@ -79,12 +79,12 @@ class PlainClient(PlaceCase):
             self.assertEqual(self.plain.events(id), ["created", "leased", "started", "cancelled"])
 
     def test_crash(self) -> None:
-        """a run whose worker vanished is taken again, though these workers never look at leases that ran out"""
+        """a run whose worker vanished is taken again, though these workers never check for expired leases"""
         id = self.plain.submit(self.type("a"), {})
         late = self.claim(PlainSql(self.address, "late", lease_seconds=0))
         again = until(self.claim)
         self.assertEqual((again[0], again[3]), (id, 1))
-        # The one that came back late has the number of an attempt that is counted already.
+        # The late worker reports an attempt that is counted already.
         self.plain.fail(late, "late")
         run = self.client.get(id)
         self.assertEqual((run.status, run.attempt, run.leased_by), ("leased", 1, "plain-1"))
@@ -97,7 +97,7 @@ class PlainClient(PlaceCase):
         )
 
     def test_later(self) -> None:
-        """a run planned by the local clock is due when it says"""
+        """a run scheduled by the local clock is due at that time"""
         id = self.plain.submit(self.type("a"), {}, run_in=3600)
         self.assertIsNone(self.claim())
         run = self.client.get(id)
@@ -106,7 +106,7 @@ class PlainClient(PlaceCase):
         self.assertLess(abs(wait.total_seconds() - 3600), 60)
 
     def test_schedule(self) -> None:
-        """ticks a schedule beside the server's own, and its run is submitted once"""
+        """fires a schedule in parallel with the server, and its run is submitted once"""
         type = self.type("nightly")
         self.plain._run(
             "INSERT INTO workflow_schedule (type, payload, schedule, timezone, next_run_at)"

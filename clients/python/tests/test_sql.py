@@ -29,7 +29,7 @@ class SqlClient(client_contract.ClientContract):
             connection.close()
 
     def test_within(self) -> None:
-        """submits in the caller's transaction: nothing is left of a rollback, everything of a commit"""
+        """submits in the caller's transaction: a rollback leaves nothing, a commit everything"""
         with self.connection() as connection:
             gone = self.client.submit(self.type("a"), 1, idempotency_key=f"tx:{self.domain}", within=connection)
             self.assertTrue(gone.created)
@@ -55,7 +55,7 @@ class SqlClient(client_contract.ClientContract):
         self.assertEqual(len(self.client.list(type=self.type("a"))), 1)
 
     def test_within_any_cursor(self) -> None:
-        """takes cursors whose rows are mappings or named, and sessions in any time zone"""
+        """accepts cursors that return mappings or named tuples, and sessions in any time zone"""
         import psycopg2.extras
 
         for factory in (psycopg2.extras.RealDictCursor, psycopg2.extras.NamedTupleCursor, psycopg2.extras.DictCursor):
@@ -67,7 +67,7 @@ class SqlClient(client_contract.ClientContract):
             self.assertEqual(submitted.run.payload, {"x": 1})
 
     def test_actor(self) -> None:
-        """tells which role did what"""
+        """records which role did what"""
         run = self.submit("a")
         self.client.cancel(run.id)
         with self.connection() as connection:
@@ -75,13 +75,13 @@ class SqlClient(client_contract.ClientContract):
         self.assertEqual([event.actor for event in self.client.events(run.id)], [role, role])
 
     def test_http_only(self) -> None:
-        """cannot manage schedules and the registry, and says what can"""
+        """cannot manage schedules and the registry, and names the connection that can"""
         for name in ("schedules", "registry"):
             with self.assertRaisesRegex(Unsupported, "http://"):
                 getattr(self.client, name)
 
     def test_broken_connections(self) -> None:
-        """goes on when the server has closed its connections"""
+        """continues after the server has closed its connections"""
         self.submit("a")
         with self.connection() as connection, connection.cursor() as cursor:
             cursor.execute(
@@ -115,7 +115,7 @@ class SqlWorker(worker_contract.WorkerContract):
         return claims
 
     def test_exhausted(self) -> None:
-        """ends a run whose last attempt was lost, and is not held up by it"""
+        """ends a run whose last attempt was lost, and is not blocked by it"""
         poison = self.submit("poison", max_attempts=1, priority=1)
         [lost] = self.claims("lost", lease_seconds=0.05).take(1)
         self.assertEqual(lost.run.id, poison.id)
@@ -128,7 +128,7 @@ class SqlWorker(worker_contract.WorkerContract):
         self.assertEqual(self.event_types(poison.id), ["created", "leased", "started", "failed"])
 
     def test_taken_over(self) -> None:
-        """takes over a lease that ran out, counted as a failed attempt; the late worker changes nothing"""
+        """takes over an expired lease, counted as a failed attempt; the late worker changes nothing"""
         run = self.submit("a")
         transport = self.client.transport
         [late] = self.claims("late", lease_seconds=0.05).take(1)
@@ -147,7 +147,7 @@ class SqlWorker(worker_contract.WorkerContract):
         self.assertEqual(self.client.get(run.id).result, "mine")
 
     def test_statements_by_index(self) -> None:
-        """claims along the index of the table, however much waits"""
+        """claims along the index of the table, however many runs are pending"""
         from petrel_client.sql.transport import _claim_of
 
         statement, values = _claim_of(
@@ -163,7 +163,7 @@ class SqlWorker(worker_contract.WorkerContract):
         self.assertNotRegex(plan, r"(?m)^\s*->\s*Sort")
 
     def test_no_listen(self) -> None:
-        """finds work by time where it cannot listen"""
+        """finds work by polling where it cannot listen"""
         worker = self.worker(poll_seconds=0.2)
         worker.handle(lambda run: 1, self.type("a"))
         worker.start()

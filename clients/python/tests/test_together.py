@@ -23,7 +23,7 @@ class Together(PlaceCase):
         self.addCleanup(self.http.close)
 
     def test_either_way(self) -> None:
-        """a run put in by SQL is executed over HTTP, one put in over HTTP by SQL; both see the same"""
+        """a run inserted by SQL is executed over HTTP, one submitted over HTTP by SQL; both see the same"""
         over_http = Worker(self.http, "over-http", poll_seconds=0.3, type_prefixes=[f"{self.domain}.a.%"])
         by_sql = Worker(self.client, "by-sql", poll_seconds=0.3, type_prefixes=[f"{self.domain}.b.%"])
         for worker in (over_http, by_sql):
@@ -36,7 +36,7 @@ class Together(PlaceCase):
         self.assertEqual(self.client.wait(b.id or "", timeout=45).result, ["by-sql", 2])
         for id in (a.id or "", b.id or ""):
             by_sql_seen, over_http_seen = self.client.get(id), self.http.get(id)
-            # HTTP tells milliseconds.
+            # HTTP has milliseconds.
             for run in (by_sql_seen, over_http_seen):
                 for name in ("run_at", "created_at"):
                     at = getattr(run, name)
@@ -48,7 +48,7 @@ class Together(PlaceCase):
             )
 
     def test_lost_for_ever(self) -> None:
-        """a run that was taken by SQL and never heard of again is ended by the server"""
+        """a run that was taken by SQL and abandoned is ended by the server"""
         run = self.submit("poison", max_attempts=1)
         claims = self.client.transport.claims(
             Wanted("lost", [TypeFilter.parse(f"{self.domain}.%")], None, "python", 0.2, 0.01)
@@ -59,7 +59,7 @@ class Together(PlaceCase):
         self.assertEqual((found.status, found.attempt), ("failed", 1))
 
     def test_chain(self) -> None:
-        """the steps of a chain are executed by SQL and over HTTP, and each goes on when the one before has ended"""
+        """the steps of a chain are executed by SQL and over HTTP, and each begins when the previous one has ended"""
         by_sql = Worker(self.client, poll_seconds=0.3)
         over_http = Worker(self.http, poll_seconds=0.3)
 
@@ -82,7 +82,7 @@ class Together(PlaceCase):
         self.assertEqual(list(found["steps"][1]["result"]["before"].values()), [{"got": [1]}])
 
     def test_category(self) -> None:
-        """what kind of error a step had is kept, whether it is executed by SQL or over HTTP, and it is not tried again"""
+        """the category of a step's error is stored, by SQL and over HTTP, and it is not retried"""
         for client in (self.client, self.http):
             name = f"{self.domain}.forbidden"
             worker = Worker(client, poll_seconds=0.3)

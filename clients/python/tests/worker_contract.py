@@ -1,4 +1,4 @@
-"""What a worker does, over HTTP and by SQL alike."""
+"""The behaviour of a worker, over HTTP and by SQL alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .place import PlaceCase, until
 
 class WorkerContract(PlaceCase):
     def test_executes(self) -> None:
-        """gives each run to the handler of its name, else of its longest prefix, and records the result"""
+        """passes each run to the handler of its name, else of its longest prefix, and records the result"""
         worker = self.worker(type_prefixes=[f"{self.domain}.%"])
         worker.handle(lambda run: ["any", run.type], f"{self.domain}.%")
         worker.handle(lambda run: ["mail", run.type], f"{self.domain}.mail.%")
@@ -38,7 +38,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.event_types(run.id), ["created", "leased", "started", "succeeded"])
 
     def test_wakes(self) -> None:
-        """hears at once of a run that comes while it waits"""
+        """notices at once a run that arrives while it waits"""
         worker = self.worker(poll_seconds=3)
         worker.handle(lambda run: 1, self.type("a"))
         worker.start()
@@ -61,7 +61,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual((done, self.client.get(never.id).status), (["first", "later", "last"], "pending"))
 
     def test_failure(self) -> None:
-        """counts a failed attempt and tries again after a minute and up to 10 %"""
+        """counts a failed attempt and retries after a minute plus up to 10 %"""
         worker = self.worker()
 
         @worker.handler(self.type("a"))
@@ -79,7 +79,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.event_types(run.id), ["created", "leased", "started", "retried"])
 
     def test_retryable(self) -> None:
-        """tries again when the handler says so, until the attempts are spent"""
+        """retries when the handler requests it, until the attempts are used up"""
         worker = self.worker()
 
         @worker.handler(self.type("a"))
@@ -98,7 +98,7 @@ class WorkerContract(PlaceCase):
         )
 
     def test_non_retryable(self) -> None:
-        """fails for good what the handler calls hopeless, and results that JSON cannot say"""
+        """fails for good on NonRetryable errors, and on results that JSON cannot represent"""
         worker = self.worker()
 
         @worker.handler(self.type("hopeless"))
@@ -117,7 +117,7 @@ class WorkerContract(PlaceCase):
             self.assertRegex(run.last_error or "", "the handler's result cannot be recorded: ")
 
     def test_foreign_types(self) -> None:
-        """leaves types alone that it has no handler for, though its prefix covers them"""
+        """does not take types without a handler, though its prefix covers them"""
         worker = self.worker(type_prefixes=[f"{self.domain}.%"])
         worker.handle(lambda run: 1, self.type("mine"))
         other = self.submit("other")
@@ -126,7 +126,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.event_types(other.id), ["created"])
 
     def test_prefixes(self) -> None:
-        """takes underscores, percent signs and backslashes of its prefixes for what they are"""
+        """treats escaped underscores, percent signs and backslashes of its prefixes as literal"""
         d = self.domain
         worker = self.worker(type_prefixes=[f"{d}_x.%", f"{d}100\\%.%", f"{d}\\\\b.%"])
         worker.handle(lambda run: run.type, "%")
@@ -148,7 +148,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.client.get(other.id).status, "pending")
 
     def test_heartbeat(self) -> None:
-        """keeps a run by its heartbeats for longer than its lease, and by its own when the handler asks"""
+        """holds a run by its heartbeats for longer than its lease, and by a handler's own heartbeat"""
         worker = self.worker(lease_seconds=3)
 
         @worker.handler(self.type("long"))
@@ -166,7 +166,7 @@ class WorkerContract(PlaceCase):
         self.assertGreaterEqual(self.event_types(run.id).count("heartbeat"), 3)
 
     def test_cancel(self) -> None:
-        """tells a handler that its run was cancelled; whatever it does then, the run stays cancelled"""
+        """notifies a handler that its run was cancelled; whatever it does then, the run stays cancelled"""
         worker = self.worker()
         ended = threading.Event()
 
@@ -201,7 +201,7 @@ class WorkerContract(PlaceCase):
 
         @worker.handler(self.type("a"))
         def loses(run: ActiveRun) -> Any:
-            # As if this process had been asleep: its lease runs out, and the run is taken from it.
+            # As if this process had been suspended: its lease expires, and the run is taken from it.
             worker._heartbeats.remove(run._hold)
             other.start()
             until(lambda: self.client.get(run.id), lambda found: found.attempt == 1)
@@ -221,7 +221,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.client.get(run.id).result, "second")
 
     def test_stop(self) -> None:
-        """lets runs end within the grace, and gives back the others without counting an attempt"""
+        """lets runs end within the grace period, and returns the others without counting an attempt"""
         let_go = threading.Event()
         self.addCleanup(let_go.set)
         worker = self.worker()
@@ -249,7 +249,7 @@ class WorkerContract(PlaceCase):
         self.assertEqual(self.event_types(runs[2].id), ["created", "leased", "started", "returned"])
 
     def test_misuse(self) -> None:
-        """refuses handlers and settings that cannot work"""
+        """refuses invalid handlers and settings"""
         worker = self.worker(type_prefixes=[f"{self.domain}.%"])
         with self.assertRaisesRegex(ValueError, "no handler"):
             worker.start()

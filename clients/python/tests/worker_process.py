@@ -1,4 +1,4 @@
-"""A worker in a process of its own, to be killed."""
+"""A worker in a separate process, to be killed."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ def count(run: ActiveRun) -> None:
 
 @worker.handler(f"{settings['domain']}.hold.v1")
 def hold(run: ActiveRun) -> object:
-    """Goes on until the file that it names is there."""
+    """Waits until the file named in the payload exists."""
     effects.add("begin", worker.worker_id, run.attempt)
     while not os.path.exists(run.payload["until"]):
         time.sleep(0.02)

@@ -25,7 +25,7 @@ func resize(ctx context.Context, run *petrel.Run) (any, error) {
 	for piece := 0; piece < asked.Pieces; piece++ {
 		select {
 		case <-time.After(100 * time.Millisecond): // the work
-		case <-ctx.Done(): // cancelled, lost, or the grace is over: run.Interrupted() tells which
+		case <-ctx.Done(): // cancelled, lost, or the grace period is over: see run.Interrupted()
 			return nil, ctx.Err()
 		}
 	}
@@ -35,7 +35,7 @@ func resize(ctx context.Context, run *petrel.Run) (any, error) {
 func main() {
 	client, err := petrel.NewClient(
 		petrel.WithBaseURL(os.Getenv("PETREL_URL")),
-		petrel.WithAPIKey(os.Getenv("PETREL_API_KEY")), // leave it out where the server wants none
+		petrel.WithAPIKey(os.Getenv("PETREL_API_KEY")), // omit it if the server requires none
 	)
 	if err != nil {
 		log.Fatal(err)

@@ -9,10 +9,10 @@ from .hold import Hold
 
 
 class ActiveRun:
-    """What to do, and whether to go on with it.
+    """The work of a handler, and the state of its lease.
 
-    The lease is renewed while the handler runs; there is nothing to do for that. `id` is the same on every attempt:
-    use it as the key that makes effects happen once.
+    The lease is renewed automatically while the handler runs. `id` is the same on every attempt: use it as the
+    idempotency key of effects.
     """
 
     def __init__(self, hold: Hold, stopping: threading.Event) -> None:
@@ -35,22 +35,22 @@ class ActiveRun:
 
     @property
     def lost(self) -> bool:
-        """The run is not ours any more; what this handler returns will not be recorded."""
+        """The worker no longer holds the run; the result of this handler will not be recorded."""
         return self._hold.lost
 
     @property
     def stopping(self) -> bool:
-        """The worker is going down: be done within its grace, or raise `Release`."""
+        """The worker is shutting down: finish within its grace period, or raise `Release`."""
         return self._stopping.is_set()
 
     def is_cancelled(self) -> bool:
-        """Whether somebody cancelled the run. Asks Petrel, at most twice a second; call it as often as you like."""
+        """Whether the run was cancelled. Asks Petrel at most twice a second; it can be called in a loop."""
         return self._hold.look()
 
     def heartbeat(self, seconds: Optional[float] = None) -> None:
         """Renews the lease now, for its usual length, or `seconds` if that is longer.
 
-        LeaseLost: stop, the run is not yours any more.
+        LeaseLost: stop, the run is no longer held.
         """
         self._hold.beat(seconds)
 

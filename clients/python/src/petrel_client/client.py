@@ -1,4 +1,4 @@
-"""The client: submit runs, look at them, cancel them. One object serves all threads of a process."""
+"""The client: submit, read and cancel runs. One object serves all threads of a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .schedules import Schedules
 from .transport import Listing, Submission, Transport
 from .type_filter import TypeFilter
 
-#: How often `wait` looks, at first and at last.
+#: Interval of the polls of `wait`, initial and maximal.
 FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS = 0.05, 1.0
 
 
@@ -26,11 +26,11 @@ class Client:
     """Petrel at `url`: `http://127.0.0.1:7070` for its server, `postgresql://…` for its database.
 
     Both offer the same operations. By SQL, `submit` can be part of your own transaction (`within=`); over HTTP there
-    are also `schedules` and `registry`. Connections are opened when they are needed, and used again.
+    are also `schedules` and `registry`. Connections are opened when needed, and reused.
 
-    key: an API key of the server, where it wants one.
-    timeout: seconds that one request or statement may take.
-    retries: how often a request that may be sent twice is sent again when nobody answers.
+    key: an API key, if the server requires one.
+    timeout: the maximum in seconds for one request or statement.
+    retries: how often a repeatable request is sent again when there is no response.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Client:
         elif url.startswith("sqlite:"):
             raise ValueError("a SQLite store is reached through its server: give the server's http:// address")
         else:
-            # Only here: the standard library is enough for HTTP.
+            # Only here: HTTP needs only the standard library.
             from .sql.database import Database
             from .sql.transport import SqlTransport
 
@@ -68,17 +68,17 @@ class Client:
         queue: Optional[str] = None,
         within: Any = None,
     ) -> Submitted:
-        """Records that this should happen. Whether a worker runs at the moment does not matter.
+        """Stores a run. No worker needs to be running.
 
         type: dotted, ending in its version: `billing.invoice.v1`.
-        payload: anything that JSON can say.
-        idempotency_key: a second submit with it adds nothing, for ever. A submit with a key is sent again when the
-            answer is lost; without one it is sent once.
-        priority: smaller is earlier; 100 unless said.
-        run_at: not before this time, which has a time zone.
-        max_attempts: executions in all; 3 unless said.
-        within: a psycopg2 connection or cursor of yours (only by SQL). The run is there when you commit, and never was
-            when you roll back.
+        payload: anything that JSON can represent.
+        idempotency_key: a second submit with it adds nothing, permanently. A submit with a key is sent again when
+            the response is lost; without one it is sent once.
+        priority: smaller is earlier; default 100.
+        run_at: the earliest start, a time with a time zone.
+        max_attempts: executions in total; default 3.
+        within: a psycopg2 connection or cursor of yours (only by SQL). The run exists once you commit, and never
+            existed if you roll back.
         """
         if run_at is not None and run_at.utcoffset() is None:
             raise ValueError("run_at needs a time zone: datetime.now(timezone.utc) + timedelta(minutes=5)")
@@ -96,7 +96,7 @@ class Client:
         )
 
     def get(self, id: str) -> Run:
-        """The run as it is now; NotFound."""
+        """The current state of the run; NotFound."""
         return self.transport.get(id)
 
     def list(
@@ -110,7 +110,7 @@ class Client:
         limit: int = 50,
         before: Optional[str] = None,
     ) -> Page:
-        """Runs that were submitted, newest first. `type` may be a prefix such as `billing.%`."""
+        """Submitted runs, newest first. `type` may be a prefix such as `billing.%`."""
         if not 1 <= limit <= 200:
             raise ValueError(f"limit is from 1 to 200, not {limit}")
         return self.transport.list(
@@ -126,15 +126,15 @@ class Client:
         )
 
     def events(self, id: str) -> List[Event]:
-        """Everything that happened to the run, oldest first."""
+        """The whole history of the run, oldest first."""
         return self.transport.events(id)
 
     def cancel(self, id: str) -> Run:
-        """Ends the run, or asks the worker that holds it to stop. Conflict: it had ended already."""
+        """Ends the run, or asks the worker that holds it to stop. Conflict: it had already ended."""
         return self.transport.cancel(id)
 
     def wait(self, id: str, *, timeout: Optional[float] = None) -> Run:
-        """The run when it has ended; TimeoutError."""
+        """Waits until the run has ended, and returns it; TimeoutError."""
         until = None if timeout is None else time.monotonic() + timeout
         pause = FIRST_LOOK_SECONDS
         while True:
@@ -148,12 +148,12 @@ class Client:
 
     @property
     def schedules(self) -> Schedules:
-        """Runs submitted by the clock."""
+        """Schedules that submit runs."""
         return Schedules(self._http("schedules"))
 
     @property
     def registry(self) -> Registry:
-        """Which runtime may take a type."""
+        """The registry: which runtime may take a type."""
         return Registry(self._http("the registry"))
 
     def close(self) -> None:

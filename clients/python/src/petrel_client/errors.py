@@ -1,10 +1,10 @@
-"""What can go wrong. The class says what to do about it; `code` is the server's stable word for it.
+"""The errors of this package. The class indicates the remedy; `code` is the server's stable code.
 
 `InvalidRequest`  the request must be changed: `details` name the field or column
 `Denied`          another key or role is needed
 `NotFound`        there is no such run, or it has been pruned
-`Conflict`        the run is not in a state for this; `LeaseLost` is the one that a worker meets
-`Unavailable`     nobody answered, or asked to come back later: the same request may succeed then
+`Conflict`        the state of the run does not allow this; a worker gets the subclass `LeaseLost`
+`Unavailable`     no response, or a request to retry later: the same request may succeed then
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional
 
 
 class PetrelError(Exception):
-    """Anything this package raises."""
+    """The base class of all errors of this package."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class PetrelError(Exception):
         self.code = code
         self.details: Mapping[str, Any] = details or {}
         self.hint = hint
-        #: The HTTP status, where there was one.
+        #: The HTTP status, if there was one.
         self.status = status
 
     def __str__(self) -> str:
@@ -37,19 +37,19 @@ class PetrelError(Exception):
 
 
 class InvalidRequest(PetrelError):
-    """Refused as it stands; sent again it will be refused again."""
+    """Refused; the same request would be refused again."""
 
 
 class Denied(PetrelError):
-    """The key or the database role may not do this."""
+    """The key or the database role is not allowed to do this."""
 
 
 class NotFound(PetrelError):
-    """There is nothing under this id."""
+    """The id does not exist."""
 
 
 class Conflict(PetrelError):
-    """The run is not in a state for this. `details["status"]` says which state it is in."""
+    """The state of the run does not allow this. `details["status"]` contains the state."""
 
     @property
     def run_status(self) -> Optional[str]:
@@ -58,11 +58,11 @@ class Conflict(PetrelError):
 
 
 class LeaseLost(Conflict):
-    """The run is no longer held: its lease ran out, or it was cancelled or ended by somebody else."""
+    """The run is no longer held: its lease expired, or another client cancelled or ended it."""
 
 
 class Unavailable(PetrelError):
-    """No answer, or the answer was to come back later. `retry_after`: in how many seconds, if that was said."""
+    """No response, or a response that asks to retry later. `retry_after`: seconds to wait, if given."""
 
     def __init__(self, message: str, *, retry_after: Optional[float] = None, **rest: Any) -> None:
         super().__init__(message, **{"code": "unavailable", **rest})
@@ -70,8 +70,8 @@ class Unavailable(PetrelError):
 
 
 class Unsupported(PetrelError):
-    """This way of reaching Petrel cannot do that; the message says which one can."""
+    """Not available over this connection; the message names the one that supports it."""
 
 
 class MissingDriver(PetrelError, ImportError):
-    """SQL was asked for and psycopg2 is not installed."""
+    """SQL was requested and psycopg2 is not installed."""

@@ -1,6 +1,6 @@
-"""What a handler raises to say how its run goes on.
+"""Exceptions by which a handler determines how its run continues.
 
-Any other exception is a failure too, tried again unless the run's own policy says otherwise.
+Any other exception is a failure too, which is retried unless the run's own policy excludes it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Any, Mapping, Optional
 
 
 class HandlerFailure(Exception):
-    """`category` is transient, agent, timeout, validation, external or governance: what a workflow makes of it depends
-    on that. `code`, `details` and `category` are kept with the run where it is reported over HTTP; SQL keeps the message,
-    and the others at the end of a workflow's run that has a category."""
+    """`category` is transient, agent, timeout, validation, external or governance: it determines how a workflow
+    reacts. `code`, `details` and `category` are stored with the run if it is reported over HTTP; SQL stores only the
+    message, and the others when a workflow's run with a category ends."""
 
     retryable: Optional[bool] = None
     delay_seconds: Optional[float] = None
@@ -31,9 +31,9 @@ class HandlerFailure(Exception):
 
 
 class Retryable(HandlerFailure):
-    """This attempt failed; the run is tried again, as long as it has attempts left.
+    """This attempt failed; the run is retried as long as it has attempts left.
 
-    When: after `delay_seconds`, or as its policy says: a submitted run waits attempt² minutes and up to 10 % more.
+    It is retried after `delay_seconds`, or by its policy: a submitted run waits attempt² minutes plus up to 10 %.
     """
 
     retryable = True
@@ -52,13 +52,13 @@ class Retryable(HandlerFailure):
 
 
 class NonRetryable(HandlerFailure):
-    """Trying again would not help: the run is failed for good, whatever attempts it had left."""
+    """A retry would not help: the run fails for good, even with attempts left."""
 
     retryable = False
 
 
 class Release(Exception):
-    """Gives the run back: no attempt is counted, and any worker may take it at once.
+    """Returns the run: no attempt is counted, and any worker may take it at once.
 
-    Meant for a handler that sees `run.stopping` and would not be done in time.
+    Meant for a handler that sees `run.stopping` and would not finish in time.
     """

@@ -1,4 +1,4 @@
-"""Which function does which type of run."""
+"""The handlers of a worker by type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .type_filter import TypeFilter
 
 log = logging.getLogger("petrel_client")
 
-#: What it returns is the run's result: anything that JSON can say.
+#: Its return value is the run's result: anything that JSON can represent.
 Handler = Callable[[ActiveRun], Any]
 
 
@@ -31,14 +31,14 @@ class Handlers:
             self._by_filter[filter] = handler
 
     def find(self, type: str) -> Optional[Handler]:
-        """The one with this very name, else the one with the longest prefix of it."""
+        """The handler with this exact name, else the one with the longest matching prefix."""
         fitting = [filter for filter in self._by_filter if filter.matches(type)]
         if not fitting:
             return None
         return self._by_filter[max(fitting, key=lambda filter: (not filter.is_prefix, len(filter.text)))]
 
     def takes(self, type_prefixes: Optional[Sequence[str]]) -> List[TypeFilter]:
-        """What to claim: types among `type_prefixes` that there is a handler for, so that none is taken in vain."""
+        """The types to claim: those among `type_prefixes` that have a handler, so that no run is claimed in vain."""
         if not self._by_filter:
             raise ValueError("this worker has no handler: @worker.handler('billing.invoice.v1')")
         if type_prefixes is None:

@@ -1,4 +1,4 @@
-"""Renews the leases of everything that a worker holds, each three times in its length. One thread for all."""
+"""Renews the leases of all runs that a worker holds, three times per lease. One thread for all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Heartbeats:
                         del self._due[hold]
 
     def _beat(self, hold: Hold) -> float:
-        """Seconds until the next one."""
+        """Seconds until the next heartbeat."""
         try:
             hold.beat()
         except LeaseLost:

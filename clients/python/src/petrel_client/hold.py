@@ -1,12 +1,12 @@
 """A worker's hold on a run.
 
 held    from the claim on. Heartbeats are sent and an outcome may be reported.
-lost    Petrel said that the lease is not ours any more: it ran out and was taken, or the run was cancelled or ended
-        by somebody else. Nothing more is said about the run; its handler may look at `lost` and stop.
-ended   the outcome was recorded, or the run was given back.
+lost    Petrel reported that the lease has ended: it expired and was taken, or another client cancelled or ended the
+        run. Nothing more is reported about the run; its handler may check `lost` and stop.
+ended   the outcome was recorded, or the run was returned.
 
-Held is left once, to either of the others; neither is left. No answer leaves nothing: whoever asked tries again, and
-the run stays held, since only Petrel knows whether the lease has really been taken.
+Held changes once, to either of the others, which are final. Without a response the state stays: the caller retries,
+and the run stays held, since only Petrel knows whether the lease has really been taken.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .transport import Claim, Transport
 
 log = logging.getLogger("petrel_client")
 
-#: `is_cancelled` asks no more often than this; in between it answers what it knows.
+#: `is_cancelled` asks Petrel no more often than this; in between it returns the last answer.
 LOOK_SECONDS = 0.5
 
 
@@ -34,7 +34,7 @@ class Hold:
         self._transport = transport
         self._ended = False
         self._looked_at = float("-inf")
-        #: until when the handler wants it, where that is longer than the lease
+        #: the time until which the handler needs the lease, if that is longer
         self._wanted_until = float("-inf")
         # A heartbeat and a report do not overtake each other: one sent after the end would look like a lost lease.
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Hold:
         return not (self.lost or self._ended)
 
     def beat(self, seconds: Optional[float] = None) -> None:
-        """Begins the lease anew. LeaseLost: it is not ours; Unavailable: nobody knows."""
+        """Renews the lease. LeaseLost: it is held no longer; Unavailable: its state is unknown."""
         with self._lock:
             self._require()
             if seconds is not None:
@@ -57,7 +57,7 @@ class Hold:
                 raise
 
     def look(self) -> bool:
-        """Whether the run was cancelled, as far as that can be known."""
+        """Whether the run was cancelled, as far as known."""
         if self.cancelled or not self.held or time.monotonic() - self._looked_at < LOOK_SECONDS:
             return self.cancelled
         with self._lock:
@@ -72,7 +72,7 @@ class Hold:
         return self.cancelled
 
     def report(self, say: Callable[[Claim], None]) -> bool:
-        """Says how it ended, if the run is still held. False: it was not, and nothing has changed."""
+        """Reports the outcome if the run is still held. False: it was not, and nothing has changed."""
         with self._lock:
             if not self.held:
                 return False
@@ -85,12 +85,14 @@ class Hold:
             return True
 
     def abandon(self) -> None:
-        """Says nothing more; the lease will run out."""
+        """Reports nothing more; the lease will expire."""
         with self._lock:
             self._ended = True
 
     def _seconds(self) -> float:
-        """Never shorter than the lease, whose heartbeats come by its thirds, nor than what the handler asked for."""
+        """Never shorter than the lease, which is renewed three times in its duration, nor than the handler requested.
+
+        """
         return max(self.lease_seconds, round(self._wanted_until - time.monotonic(), 3))
 
     def _require(self) -> None:

@@ -1,4 +1,4 @@
-"""JSON as it goes out."""
+"""Encodes JSON for Petrel."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def to_json(value: Any) -> str:
-    """ValueError or TypeError for what JSON cannot say, NaN too."""
+    """ValueError or TypeError for values that JSON cannot represent, including NaN."""
     return json.dumps(value, allow_nan=False)

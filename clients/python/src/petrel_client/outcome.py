@@ -1,4 +1,4 @@
-"""What came of an execution, and how it is said."""
+"""The outcome of an execution, and its representation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Outcome = Union[Completed, Failed, Released]
 
 
 def outcome_of(handler: Callable[[ActiveRun], Any], run: ActiveRun) -> Outcome:
-    """Executes the handler. Whatever it does, there is an outcome."""
+    """Executes the handler. There is an outcome in every case."""
     try:
         result = handler(run)
     except Release:
@@ -67,7 +67,7 @@ def outcome_of(handler: Callable[[ActiveRun], Any], run: ActiveRun) -> Outcome:
 
 
 def unusable_result(reason: str) -> Failed:
-    """Executing it again would do everything again and end the same."""
+    """Another execution would repeat all effects and end the same way."""
     return _failed(f"the handler's result cannot be recorded: {reason}", "invalid_result", retryable=False)
 
 
@@ -87,5 +87,5 @@ def _failed(
 
 
 def storable(text: str) -> str:
-    """Without what no database takes in a text: NUL and halves of characters."""
+    """Without characters that no database stores: NUL and lone surrogates."""
     return text[:LONGEST_MESSAGE].replace("\0", "\\0").encode("utf-8", "replace").decode("utf-8")

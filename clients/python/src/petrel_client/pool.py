@@ -1,4 +1,4 @@
-"""Open connections that wait to be used again. A thread has one to itself while it uses it."""
+"""A pool of open connections. Each is used by one thread at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Pool(Generic[T]):
-    """forget: what to do in a forked process with connections that belong to its parent."""
+    """forget: called in a forked process for connections that belong to its parent."""
 
     def __init__(self, open: Callable[[], T], close: Callable[[T], None], forget: Callable[[T], None]) -> None:
         self._open = open
@@ -24,7 +24,7 @@ class Pool(Generic[T]):
 
     @contextmanager
     def take(self) -> Iterator[T]:
-        """A connection of one's own. It is used again unless the block raises; then it is closed."""
+        """A connection for the block. It is reused unless the block raises; then it is closed."""
         connection = self._next()
         try:
             yield connection
@@ -38,7 +38,7 @@ class Pool(Generic[T]):
         self._close(connection)
 
     def close(self) -> None:
-        """Those in use are closed when they come back."""
+        """Connections in use are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -1,4 +1,4 @@
-"""Which runtime may take a type, over HTTP. A type that is not listed is open to all."""
+"""The registry, over HTTP: which runtime may take a type. A type that is not registered is open to all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .json_text import to_json
 class Entry:
     workflow_name: str
     runtime: str
-    #: False: nobody may take it
+    #: False: no worker may take it
     is_enabled: bool
     description: Optional[str]
 
@@ -35,7 +35,7 @@ class Registry:
         return Entry.from_wire(self._exchange.ask("GET", _path(name), repeatable=True)["entry"])
 
     def put(self, name: str, runtime: str, *, is_enabled: bool = True, description: Optional[str] = None) -> Entry:
-        """Only workers of this runtime may take the type from now on; with is_enabled=False, nobody."""
+        """From now on only workers of this runtime may take the type; with is_enabled=False, none may."""
         body = {"runtime": runtime, "is_enabled": is_enabled, "description": description}
         answer = self._exchange.ask("PUT", _path(name), to_json(body), repeatable=True)
         return Entry.from_wire(answer["entry"])

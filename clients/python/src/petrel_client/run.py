@@ -1,4 +1,4 @@
-"""A run as it was when it was read, its events, and what submitting and listing give back."""
+"""A run at the time it was read, its events, and the results of submitting and listing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 from typing import Any, Iterator, List, Mapping, Optional
 
-#: A run with one of these stays as it is.
+#: Final statuses.
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 
 @dataclass(frozen=True)
 class Run:
-    """One unit of work. Names are those of the table; times are in UTC."""
+    """One unit of work. The names are those of the table; times are in UTC."""
 
     id: str
     type: str
@@ -25,7 +25,7 @@ class Run:
     idempotency_key: Optional[str]
     #: failed executions so far: 0 while the first one runs
     attempt: int
-    #: executions in all, not retries
+    #: executions in total, not retries
     max_attempts: int
     leased_by: Optional[str]
     lease_until: Optional[datetime]
@@ -35,12 +35,12 @@ class Run:
     deleted_at: Optional[datetime]
     queue: str
     tenant: Optional[str]
-    #: the workflow this run is a step of, and which one; None for a run of its own
+    #: the workflow and the step that this run belongs to; None for a bare run
     instance_id: Optional[str]
     node: Optional[str]
     #: cancelled, and its worker has not stopped yet
     cancel_requested: bool
-    #: the last failure: code, message and what else is known
+    #: the last failure: code, message and further details
     error: Optional[Mapping[str, Any]]
 
     @property
@@ -49,7 +49,7 @@ class Run:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Run:
-        """Fields that a newer server adds are left out."""
+        """Ignores fields that a newer server adds."""
         known = {name: wire.get(name) for name in RUN_FIELDS}
         for name in ("run_at", "lease_until", "created_at", "deleted_at"):
             known[name] = moment(known[name])
@@ -62,7 +62,7 @@ RUN_FIELDS = tuple(field.name for field in fields(Run))
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a run's history: created, leased, started, heartbeat, retried, succeeded, failed, cancelled, …"""
+    """One entry of a run's history: created, leased, started, heartbeat, retried, succeeded, failed, cancelled, …"""
 
     type: str
     at: datetime
@@ -72,19 +72,19 @@ class Event:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of a submit."""
+    """The result of a submit."""
 
-    #: None only where the key belongs to a run that retention has removed
+    #: None only if the key belongs to a run that retention has removed
     id: Optional[str]
-    #: False: the idempotency key was taken, and nothing was added
+    #: False: the idempotency key was already used, and nothing was added
     created: bool
-    #: the run, new or found under the key
+    #: the run, new or found by its key
     run: Optional[Run]
 
 
 @dataclass(frozen=True)
 class Page:
-    """Runs, newest first. `next_before` is the `before` of the next page; None: there is none."""
+    """Runs, newest first. `next_before` is the `before` of the next page; None: this is the last page."""
 
     runs: List[Run]
     next_before: Optional[str]
@@ -100,14 +100,14 @@ class Page:
 
 
 def moment(value: Any) -> Optional[datetime]:
-    """A time of the wire or of psycopg2, in UTC."""
+    """A time from HTTP or psycopg2, in UTC."""
     if value is None:
         return None
     if isinstance(value, str):
-        # Python before 3.11 does not know the Z.
+        # Python before 3.11 does not parse the Z.
         value = datetime.fromisoformat(value[:-1] + "+00:00" if value.endswith("Z") else value)
     assert isinstance(value, datetime)
     if value.year == datetime.max.year:
-        # `infinity`, which cannot be moved between zones.
+        # `infinity`, which cannot be converted between zones.
         return value.replace(tzinfo=timezone.utc)
     return value.astimezone(timezone.utc)

@@ -1,4 +1,4 @@
-"""Runs submitted by the clock, over HTTP."""
+"""Schedules that submit runs, over HTTP."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Schedules:
         priority: Optional[int] = None,
         max_attempts: Optional[int] = None,
     ) -> Schedule:
-        """`schedule`: five fields of cron, read in `timezone`."""
+        """`schedule`: five fields of cron, interpreted in `timezone`."""
         body = {"type": type, "schedule": schedule, "payload": {} if payload is None else payload}
         rest = {"timezone": timezone, "priority": priority, "max_attempts": max_attempts}
         body.update({name: value for name, value in rest.items() if value is not None})

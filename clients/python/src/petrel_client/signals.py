@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator
 
 
 class Heard:
-    """How many came. The handler only counts and writes a byte: it may have interrupted anything that holds a lock."""
+    """Counts signals. The handler only counts and writes a byte: it may have interrupted code that holds a lock."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -18,7 +18,7 @@ class Heard:
         self._theirs.setblocking(False)
 
     def wait(self) -> None:
-        """Until the first signal, or `wake`."""
+        """Waits for the first signal, or for `wake`."""
         self._ours.recv(1)
 
     def wake(self) -> None:
@@ -36,7 +36,7 @@ class Heard:
 
 @contextlib.contextmanager
 def hearing() -> Iterator[Heard]:
-    """Signals reach only the main thread; elsewhere there are none to hear."""
+    """Signals reach only the main thread; in other threads there are none."""
     heard = Heard()
     before: Dict[int, Any] = {}
     try:

@@ -1,4 +1,4 @@
-"""What a client and a worker need of Petrel; `http/` and `sql/` are the two ways to get it."""
+"""The operations that a client and a worker need from Petrel; `http/` and `sql/` implement them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Listing:
-    """Which runs to list. None: any."""
+    """A filter of runs to list. None: any."""
 
     type: Optional[TypeFilter]
     status: Optional[str]
@@ -38,7 +38,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a worker takes, and for how long."""
+    """Which runs a worker takes, and for how long."""
 
     worker_id: str
     types: Sequence[TypeFilter]
@@ -46,13 +46,13 @@ class Wanted:
     queues: Optional[Sequence[str]]
     runtime: str
     lease_seconds: float
-    #: how long to wait for work before coming back with none
+    #: how long to wait for work before returning none
     wait_seconds: float
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A run that is ours until its lease ends. `epoch` is what fences reports: it changes whenever a lease ends."""
+    """A run held until its lease ends. `epoch` fences reports: it changes whenever a lease ends."""
 
     run: Run
     worker_id: str
@@ -62,33 +62,33 @@ class Claim:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an execution failed."""
+    """The reason why an execution failed."""
 
     message: str
     code: str
     details: Optional[Mapping[str, Any]]
-    #: None: as the run's own policy says
+    #: None: by the run's own policy
     retryable: Optional[bool]
-    #: when to try again, if the handler said so
+    #: the delay before the retry, if the handler gave one
     delay_seconds: Optional[float]
-    #: transient, agent, timeout, validation, external or governance; None: nobody said
+    #: transient, agent, timeout, validation, external or governance; None: not given
     category: Optional[str] = None
 
 
 class Claims(Protocol):
-    """Takes work for one worker. Used by one thread; `interrupt` and `close` by any."""
+    """Claims work for one worker. Used by one thread; `interrupt` and `close` by any thread."""
 
     def take(self, limit: int) -> List[Claim]:
-        """Up to `limit` runs; waits a while for the first. None came: an empty list."""
+        """Up to `limit` runs; waits for the first. Without work: an empty list."""
 
     def interrupt(self) -> None:
-        """Cuts the wait of `take` short, where that loses nothing."""
+        """Ends the wait of `take` early, if that loses nothing."""
 
     def close(self) -> None: ...
 
 
 class Transport(Protocol):
-    """Raises the classes of errors.py. What is said of a lease raises `LeaseLost` when it has ended."""
+    """Raises the classes of errors.py. Operations on an ended lease raise `LeaseLost`."""
 
     def submit(self, submission: Submission, within: Any) -> Submitted: ...
 
@@ -103,10 +103,10 @@ class Transport(Protocol):
     def claims(self, wanted: Wanted) -> Claims: ...
 
     def heartbeat(self, claim: Claim, lease_seconds: float) -> bool:
-        """Begins the lease anew. Answers whether a cancel was asked for."""
+        """Renews the lease. Returns whether a cancel was requested."""
 
     def check(self, claim: Claim, lease_seconds: float) -> bool:
-        """Whether a cancel was asked for; may begin the lease anew."""
+        """Whether a cancel was requested; may renew the lease."""
 
     def complete(self, claim: Claim, result_json: str) -> None: ...
 

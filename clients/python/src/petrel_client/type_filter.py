@@ -1,7 +1,7 @@
-r"""Which types a worker takes: names such as `billing.invoice.v1`, and prefixes such as `billing.%`.
+r"""Type filters: names such as `billing.invoice.v1`, and prefixes such as `billing.%`.
 
-A text without `%` is a name, taken as it is. In a text with `%`, one at the end makes a prefix of what stands before
-it, and `\%`, `\_` and `\\` stand for the second character. An underscore is an underscore, never "any character".
+A text without `%` is a name, verbatim. In a text with `%`, one at the end makes the rest a prefix, and `\%`, `\_` and
+`\\` mean the second character. An underscore is literal, never "any character".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Optional
 
 @dataclass(frozen=True)
 class TypeFilter:
-    """`text` is the whole name, or what the names begin with."""
+    """`text` is the whole name, or the prefix of names."""
 
     text: str
     is_prefix: bool
@@ -48,7 +48,7 @@ class TypeFilter:
         return type.startswith(self.text) if self.is_prefix else type == self.text
 
     def meet(self, other: TypeFilter) -> Optional[TypeFilter]:
-        """The types that both take; None if there are none."""
+        """The types that both match; None if there are none."""
         if other.is_prefix and self.text.startswith(other.text):
             return self
         if self.is_prefix and other.text.startswith(self.text):
@@ -56,14 +56,14 @@ class TypeFilter:
         return self if self == other else None
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """In the notation of `parse`."""
         if self.is_prefix:
             return self.like
         return _escaped(self.text) if "%" in self.text else self.text
 
     @property
     def like(self) -> str:
-        """The pattern for LIKE, whose underscores mean underscores."""
+        """The pattern for LIKE, with literal underscores escaped."""
         return _escaped(self.text) + ("%" if self.is_prefix else "")
 
 

@@ -1,13 +1,13 @@
-"""A worker: claims runs, gives each to its handler, reports what came of it.
+"""A worker: claims runs, passes each to its handler, and reports the outcome.
 
-idle      made, not started. Handlers are added.
+idle      created, not started. Handlers are added.
 working   `start` or `run`: one thread claims as many runs as there are free threads to execute them, another renews
           their leases.
-stopping  `stop`, or a signal in `run`: nothing is claimed any more; what runs may end within the grace. What arrives
-          in answer to a claim that was on its way is given back.
-stopped   what had not ended within the grace was given back; nothing more is said about it.
+stopping  `stop`, or a signal in `run`: nothing is claimed any more; executing runs may end within the grace period.
+          Runs that arrive in response to a pending claim are returned.
+stopped   runs that did not end within the grace period were returned; nothing more is reported about them.
 
-Nothing of this is needed to keep a run: when the process is killed, its leases run out and others take its runs.
+If the process is killed, its leases expire and other workers take its runs.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ log = logging.getLogger("petrel_client")
 
 H = TypeVar("H", bound=Handler)
 
-#: What the server gives in one answer at most.
+#: The maximum that the server returns in one response.
 LARGEST_CLAIM = 100
-#: How much longer than its look for work a claim may take on its way.
+#: How much longer than its wait for work a claim may take in transit.
 CLAIM_MARGIN_SECONDS = 3.0
 
 
 class Worker:
     """Executes runs by its handlers, `concurrency` at a time, each in a thread.
 
-    worker_id: who holds a run; unique among workers. Made of host and process unless given.
-    type_prefixes: which runs to take: `["billing.%", "mail.welcome.v1"]`. What no handler takes is left to others.
-        None: everything that there is a handler for.
-    lease_seconds: for how long a run stays ours when nothing is heard of this process.
-    runtime: what the registry knows this worker as.
+    worker_id: the holder of its runs; unique among workers. Default: made from host and process.
+    type_prefixes: which runs to take: `["billing.%", "mail.welcome.v1"]`. Types without a handler are left to
+        others. None: all types with a handler.
+    lease_seconds: for how long a run stays leased without a heartbeat of this process.
+    runtime: the runtime of this worker in the registry.
     queues: None takes from all.
-    grace_seconds: how long runs may go on after a stop.
-    poll_seconds: how long one look for work lasts. Work that comes meanwhile is noticed at once, over HTTP and by SQL.
+    grace_seconds: how long runs may continue after a stop.
+    poll_seconds: how long one claim waits for work. New work is noticed at once, over HTTP and by SQL.
     """
 
     def __init__(
@@ -91,19 +91,19 @@ class Worker:
         self._claims: Optional[Claims] = None
         self._claimer: Optional[threading.Thread] = None
         self._work: queue.SimpleQueue[Optional[Hold]] = queue.SimpleQueue()
-        #: guards what is held, and tells when it gets less
+        #: guards the held runs, and notifies when their number decreases
         self._freed = threading.Condition()
         self._holds: Set[Hold] = set()
         self._stopping = threading.Event()
-        #: set at the end of the grace: reports that nobody answers are given up
+        #: set at the end of the grace period: unanswered reports are given up
         self._over = threading.Event()
         self._broken: Optional[BaseException] = None
         self._on_broken: Callable[[], None] = lambda: None
 
     def handler(self, *types: str) -> Callable[[H], H]:
-        """Makes a function the handler of these types; `billing.%` is everything that begins with `billing.`.
+        """Makes a function the handler of these types; `billing.%` is every type that begins with `billing.`.
 
-        Where several fit, the exact name is taken, else the longest prefix.
+        If several match, the exact name wins, else the longest prefix.
         """
 
         def register(handler: H) -> H:
@@ -119,7 +119,7 @@ class Worker:
         self._handlers.add(types, handler)
 
     def start(self) -> None:
-        """Begins to work, in threads of its own."""
+        """Starts to work, in separate threads."""
         if self._claimer is not None:
             raise RuntimeError("this worker was started already; make a new one")
         wanted = Wanted(
@@ -139,14 +139,14 @@ class Worker:
         log.info("%s takes %s", self.worker_id, ", ".join(str(type) for type in wanted.types))
 
     def stop(self, grace_seconds: Optional[float] = None) -> None:
-        """Claims nothing more, waits for what runs, gives back what is not done in time.
+        """Claims nothing more, waits for executing runs, and returns those that do not end in time.
 
-        Raises what made the worker stop by itself, such as a key that the server does not know.
+        Raises the error that made the worker stop by itself, such as an unknown key.
         """
         self._stop(self._grace_seconds if grace_seconds is None else grace_seconds, lambda: False)
 
     def run(self) -> None:
-        """Works until SIGTERM or SIGINT (Ctrl-C), then stops; a second one ends the grace."""
+        """Works until SIGTERM or SIGINT (Ctrl-C), then stops; a second signal ends the grace period."""
         with hearing() as heard:
             self._on_broken = heard.wake
             self.start()
@@ -158,7 +158,7 @@ class Worker:
         if self._claimer is None or self._claims is None:
             return
         self._stopping.set()
-        # closed already, if the claiming thread has broken off
+        # closed already, if the claiming thread has aborted
         with contextlib.suppress(OSError):
             self._claims.interrupt()
         until = time.monotonic() + grace_seconds
@@ -166,7 +166,7 @@ class Worker:
             self._freed.notify_all()
             while self._holds and time.monotonic() < until and not hurry():
                 self._freed.wait(0.05)
-        # A claim that still waits would take what is given back: it is over when its look is.
+        # A claim that is still waiting would take the returned runs again, so it must end first.
         self._claimer.join(self._poll_seconds + CLAIM_MARGIN_SECONDS)
         self._over.set()
         with self._freed:
@@ -198,7 +198,7 @@ class Worker:
                 for claim in claims:
                     self._accept(claim)
         except BaseException as error:
-            # Asking again would not help: a wrong key, a wrong filter, a missing grant, or a mistake of ours.
+            # A retry would not help: a wrong key, an invalid filter, a missing grant, or a bug.
             log.error("%s cannot go on: %s", self.worker_id, error)
             self._broken = error
             self._stopping.set()
@@ -253,7 +253,9 @@ class Worker:
             log.info("%s is not held any more: its outcome is not reported", hold)
 
     def _report(self, hold: Hold, outcome: Outcome) -> None:
-        """Until it is recorded, refused, or the grace is over: work is not done again for the sake of a lost answer."""
+        """Until it is recorded, refused, or the grace period is over: work is not repeated because of a lost response.
+
+        """
         tries = 0
         while not self._over.is_set():
             try:

@@ -1,1 +1,1 @@
-"""Petrel over HTTP, with nothing but the standard library."""
+"""Petrel over HTTP, with only the standard library."""

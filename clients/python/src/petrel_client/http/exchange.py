@@ -1,7 +1,7 @@
-"""One request and its answer, over connections that are kept open, and tried again where that is safe.
+"""One request and its response, over pooled connections, with retries where that is safe.
 
-A request is tried again when nobody answered, or the answer was to come back later, if it is `repeatable`: doing it
-twice is doing it once. Between tries it waits as long as Retry-After says, else a random while with a doubling bound.
+A request is retried if there was no response, or the response asked for a retry, and it is `repeatable`: repeating it
+has no further effect. The delay is that of Retry-After, or else random with a doubling bound.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..backoff import reconnect_delay_seconds
 from ..errors import Conflict, Denied, InvalidRequest, NotFound, PetrelError, Unavailable
 from ..pool import Pool
 
-#: A wait that the server asks for and that is longer than this is left to the caller.
+#: A longer wait requested by the server is left to the caller.
 LONGEST_WAIT_SECONDS = 60.0
-#: A connection unused for longer may be closed by the other side at any moment.
+#: A connection idle for longer may be closed by the server at any moment.
 FRESH_SECONDS = 2.0
 
 Reply = Tuple[int, http.client.HTTPMessage, bytes]
@@ -58,7 +58,7 @@ class Exchange:
         self._headers = {"Accept": "application/json", "User-Agent": "petrel-client-python"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
-        # Closing a copy of a socket closes nothing for the process that has the other.
+        # Closing a copy of a socket does not close it for the process with the other copy.
         self._pool: Pool[_Connection] = Pool(self._open, _Connection.close, _Connection.close)
 
     def ask(
@@ -72,7 +72,7 @@ class Exchange:
         retries: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> Any:
-        """The answer's JSON. Errors say in `details["resent"]` when an earlier try may have been carried out."""
+        """The JSON of the response. Errors have `details["resent"]` if an earlier attempt may have been executed."""
         retries = self._retries if retries is None else retries
         target = self._path + path
         given = {name: value for name, value in (query or {}).items() if value is not None}
@@ -133,8 +133,8 @@ class _Connection:
         inner = self._inner
         stale = time.monotonic() - self._used_at > FRESH_SECONDS
         if inner.sock is not None and (_readable(inner.sock) or (stale and not repeatable)):
-            # Closed by the other side, or about to be: a request that must not be sent twice gets a connection
-            # that cannot break for that reason.
+            # Closed by the other side, or about to be: a request that must not be sent twice gets a new connection,
+            # which cannot break for that reason.
             inner.close()
         inner.timeout = timeout
         if inner.sock is not None:
@@ -150,7 +150,7 @@ class _Connection:
 
 
 def _readable(sock: Any) -> bool:
-    """Nothing was asked, so there is nothing to read but the end of the connection."""
+    """No request is pending, so the socket can only become readable when the connection ends."""
     if hasattr(select, "poll"):
         poll = select.poll()
         poll.register(sock, select.POLLIN)

@@ -31,7 +31,7 @@ class HttpTransport:
             "queue": submission.queue,
         }
         given = json.dumps({name: value for name, value in body.items() if value is not None})
-        # The payload is text already, and stays as it was checked.
+        # The payload has already been checked and encoded, and is sent unchanged.
         answer = self.exchange.ask(
             "POST",
             "/v1/runs",
@@ -70,7 +70,7 @@ class HttpTransport:
             return Run.from_wire(self.exchange.ask("POST", _path(id, "/cancel"), "{}", repeatable=True)["run"])
         except Conflict as error:
             if error.details.get("resent") and error.run_status == "cancelled":
-                # Our own first try, whose answer was lost.
+                # Our own first attempt, whose response was lost.
                 return self.get(id)
             raise
 
@@ -78,13 +78,13 @@ class HttpTransport:
         return HttpClaims(self.exchange, wanted)
 
     def heartbeat(self, claim: Claim, lease_seconds: float) -> bool:
-        # One that comes later than a third of the lease is as good as none.
+        # A heartbeat that arrives later than a third of the lease is useless.
         timeout = min(self.exchange.timeout, max(1.0, lease_seconds / 3))
         answer = self._of_lease(claim, "heartbeat", {"lease_seconds": _seconds(lease_seconds)}, timeout=timeout)
         return bool(answer.get("cancel_requested"))
 
     def check(self, claim: Claim, lease_seconds: float) -> bool:
-        # Reading the run would need a key that may read; a worker's may only work.
+        # Reading the run would need the scope read; a worker's key may have only work.
         return self.heartbeat(claim, lease_seconds)
 
     def complete(self, claim: Claim, result_json: str) -> None:
@@ -115,7 +115,7 @@ class HttpTransport:
         result_json: Union[str, None] = None,
         timeout: Union[float, None] = None,
     ) -> Any:
-        """Sent once: whoever holds the lease tries again, as long as it is worth it."""
+        """Sent once: the caller that holds the lease repeats it as long as that makes sense."""
         body = json.dumps({"worker_id": claim.worker_id, "epoch": claim.epoch, **rest})
         if result_json is not None:
             body = f'{body[:-1]}, "result": {result_json}}}'
@@ -127,7 +127,7 @@ class HttpTransport:
 
 
 class HttpClaims:
-    """The server waits with the answer until there is work."""
+    """The server delays its response until there is work."""
 
     def __init__(self, exchange: Exchange, wanted: Wanted) -> None:
         self._exchange = exchange
@@ -153,7 +153,7 @@ class HttpClaims:
         ]
 
     def interrupt(self) -> None:
-        """Work may be on its way already: hanging up now would lose it until its lease ends."""
+        """Work may be on its way already: disconnecting now would lose it until its lease ends."""
 
     def close(self) -> None: ...
 
@@ -163,7 +163,7 @@ def _path(id: str, rest: str = "") -> str:
 
 
 def _seconds(value: float) -> Union[int, float]:
-    """Whole seconds are written as whole numbers."""
+    """Whole seconds are written as integers."""
     return int(value) if value == int(value) else value
 
 

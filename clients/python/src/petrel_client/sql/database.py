@@ -1,4 +1,4 @@
-"""Connections by psycopg2, and its errors in the words of errors.py."""
+"""Connections by psycopg2, and the mapping of its errors to errors.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def driver() -> ModuleType:
 
 
 class Database:
-    """Statements of our own, each its own transaction, on connections that are kept open."""
+    """Statements in separate transactions, on pooled connections."""
 
     def __init__(self, dsn: str, *, timeout: float) -> None:
         self._psycopg2 = driver()
@@ -37,14 +37,14 @@ class Database:
         for name, value in {
             "application_name": "petrel-client",
             "connect_timeout": max(2, round(timeout)),
-            # A peer that vanished without a word is noticed: without these a thread would wait for hours.
+            # Detects a peer that vanished: without these settings a thread would wait for hours.
             "keepalives_idle": 15,
             "keepalives_interval": 5,
             "keepalives_count": 3,
         }.items():
             self._settings.setdefault(name, value)
-        # psycopg2 says goodbye when it closes, which would end the session of the process that forked us. It keeps
-        # quiet when it only frees one.
+        # psycopg2 sends a termination message on close, which would end the session of the parent process. It sends
+        # none when a connection is only freed.
         self._pool: Pool[Any] = Pool(self.connect, lambda connection: connection.close(), lambda connection: None)
 
     def connect(self) -> Any:
@@ -52,7 +52,7 @@ class Database:
             connection = self._psycopg2.connect(**self._settings)
             connection.autocommit = True
             with connection.cursor() as cursor:
-                # Waiting for somebody's lock must not hold up the heartbeats of everything else.
+                # Waiting for another client's lock must not delay the heartbeats of all other runs.
                 cursor.execute("SELECT set_config('statement_timeout', %s, false)", (str(round(self._timeout * 1000)),))
             return connection
         except self._psycopg2.Error as error:
@@ -67,7 +67,7 @@ class Database:
                     return list(cursor.fetchall())
             except self._psycopg2.Error as error:
                 if connection.closed or error.pgcode is None:
-                    # The connection is gone, or nobody knows: the pool closes it.
+                    # The connection is broken, or its state is unknown: the pool closes it.
                     raise_ours(error)
                 failed = error
         raise_ours(failed)
@@ -77,7 +77,7 @@ class Database:
 
 
 def rows_within(within: Any, statement: str, values: Mapping[str, Any], columns: Sequence[str]) -> List[Row]:
-    """The same in the caller's transaction, on their connection or cursor; commit and rollback stay theirs."""
+    """The same in the caller's transaction, on their connection or cursor; commit and rollback are the caller's."""
     if hasattr(within, "execute") and hasattr(within, "fetchall"):
         return _executed(within, statement, values, columns)
     with within.cursor() as cursor:
@@ -91,13 +91,13 @@ def _executed(cursor: Any, statement: str, values: Mapping[str, Any], columns: S
         if getattr(error, "diag", None) is None:
             raise
         raise_ours(error)
-    # The caller's cursor may be one whose rows are mappings.
+    # The caller's cursor may return rows as mappings.
     return [
         tuple(row[name] for name in columns) if isinstance(row, Mapping) else tuple(row) for row in cursor.fetchall()
     ]
 
 
-#: By the first letters of the SQLSTATE; the longest that fits decides.
+#: By prefix of the SQLSTATE; the longest match decides.
 _CLASSES: Dict[str, Any] = {
     "22": InvalidRequest,
     "23": InvalidRequest,
@@ -115,7 +115,7 @@ _CLASSES: Dict[str, Any] = {
 
 
 def raise_ours(error: Any) -> NoReturn:
-    """Raises what a psycopg2 error means."""
+    """Raises the error that corresponds to a psycopg2 error."""
     code: Optional[str] = getattr(error, "pgcode", None) or getattr(error, "sqlstate", None)
     diag = error.diag
     message = (getattr(diag, "message_primary", None) or str(error)).strip()
@@ -139,6 +139,6 @@ def raise_ours(error: Any) -> NoReturn:
 
 
 def _code(kind: Any) -> str:
-    """The server's word for the same."""
+    """The server's code for the same."""
     words = {InvalidRequest: "invalid_request", Conflict: "conflict", Denied: "permission_denied"}
     return words.get(kind, "unavailable" if kind is Unavailable else "database_error")

@@ -1,18 +1,18 @@
-"""Every statement, one by one. They are those of the table's own contract, with what fences them.
+"""All statements. They are those of the table's own contract, with additional fencing.
 
-A write answers with rows only if it happened: the table's triggers drop what a late worker says, and the conditions
-here keep it from being said. `epoch` changes whenever a lease ends, so the same worker's earlier lease is another one.
+A write returns rows only if it happened: the table's triggers drop the reports of a late worker, and the conditions
+here prevent sending them. `epoch` changes whenever a lease ends, so an earlier lease of the same worker is distinct.
 """
 
 from __future__ import annotations
 
-#: The fields of Run, in their order. JSON as text: how the caller's psycopg2 reads jsonb does not matter then.
+#: The fields of Run, in order. JSON as text, so that the caller's jsonb settings in psycopg2 do not matter.
 _RUN = """r.id::text AS id, r.type, r.payload::text AS payload, r.status, r.priority, r.run_at, r.idempotency_key,
   r.attempt, r.max_attempts, r.leased_by, r.lease_until, r.last_error, r.result::text AS result, r.created_at,
   r.deleted_at, r.queue, r.tenant, r.instance_id::text AS instance_id, r.node,
   r.cancel_requested_at IS NOT NULL AS cancel_requested, r.error::text AS error"""
 
-#: Columns left to their defaults are not named.
+#: Columns that keep their defaults are not named.
 SUBMIT = f"""
 INSERT INTO workflow.workflow_run AS r ({{columns}}) VALUES ({{values}})
 ON CONFLICT (idempotency_key) DO NOTHING
@@ -28,7 +28,7 @@ WHERE r.inbox AND (r.deleted_at IS NOT NULL) = %(deleted)s {{conditions}}
 ORDER BY r.created_at DESC, r.id DESC
 LIMIT %(limit)s"""
 
-#: The view shows every event, also where one stored row stands for several.
+#: The view shows every event, also where one stored row represents several.
 EVENTS = """
 SELECT event_type, created_at, actor, data::text FROM workflow.workflow_history
 WHERE workflow_id = %(id)s::uuid
@@ -39,10 +39,10 @@ UPDATE workflow.workflow_run r SET status = 'cancelled', updated_at = now()
 WHERE r.id = %(id)s::uuid AND r.status IN ('pending', 'leased')
 RETURNING {_RUN}"""
 
-#: A lease that ran out may be taken over: the table counts it as a failed attempt, and ends a run that had no other
-#: left. So a row that is picked may be refused: it is told without an epoch, and left out (`refused`) of the next look,
-#: else it would stand in the way of the rest. What Petrel's own workers hold is never picked.
-#: The registry says which runtime a type belongs to; a type that it does not name is open to all.
+#: An expired lease may be taken over: the table counts it as a failed attempt, and ends a run without another
+#: attempt. So a picked row may be refused: it is returned without an epoch, and excluded (`refused`) from the next
+#: claim, so that it does not block the others. Runs held by Petrel's own workers are never picked.
+#: The registry assigns types to runtimes; a type that is not registered is open to all.
 CLAIM = f"""
 WITH picked AS MATERIALIZED (
   SELECT c.id FROM workflow.workflow_run c

@@ -15,9 +15,9 @@ from . import statements
 from .database import Database, Row, rows_within
 from .wake import Wake
 
-#: How often a statement that may be said twice is said again when the connection breaks.
+#: How often a repeatable statement is sent again when the connection breaks.
 RETRIES = 2
-#: Categories that no policy tries again. Over HTTP the server knows; here we decide.
+#: Categories that no policy retries. Over HTTP the server decides; here the client does.
 NEVER_AGAIN = ("timeout", "validation", "governance")
 
 
@@ -47,7 +47,7 @@ class SqlTransport:
         try:
             added = self._rows(statement, values, repeatable=submission.idempotency_key is not None)
         except Conflict:
-            # The run of this key was pruned at this moment: the key stays taken.
+            # The run of this key was pruned at this moment: the key stays used.
             added = []
         return _submitted(added, lambda: self._rows(statements.BY_KEY, values))
 
@@ -120,7 +120,7 @@ class SqlTransport:
             status="failed" if final else "pending",
             attempt=attempt,
             delay_seconds=0 if final else delay_seconds,
-            # Postgres has no text with a NUL in it.
+            # Postgres stores no text with a NUL in it.
             last_error=_last_error(claim, failure, final).replace("\0", "\\0"),
         )
 
@@ -131,7 +131,7 @@ class SqlTransport:
         self._database.close()
 
     def _of_lease(self, statement: str, claim: Claim, **values: Any) -> Any:
-        """The first value of the answer. No row: it is no longer ours. Said once: whoever holds it says it again."""
+        """The first value of the result. No row: the run is held no longer. Sent once: the caller repeats it."""
         held = {"id": claim.run.id, "worker_id": claim.worker_id, "epoch": claim.epoch}
         rows = self._database.rows(statement, {**held, **values})
         if rows:
@@ -150,14 +150,14 @@ class SqlTransport:
             try:
                 return self._database.rows(statement, values)
             except Unavailable:
-                # Connections that were idle when the server restarted are found broken one after another.
+                # After a restart of the server, idle connections turn out to be broken one after another.
                 if left == 0:
                     raise
                 left -= 1
 
 
 class SqlClaims:
-    """One statement takes; in between it waits for the tables to say that something has come."""
+    """Claims with one statement, and waits in between for a notification of the tables."""
 
     def __init__(self, database: Database, wanted: Wanted) -> None:
         self._database = database
@@ -225,7 +225,7 @@ def _json(text: Optional[str]) -> Any:
 
 
 def _last_error(claim: Claim, failure: Failure, final: bool) -> str:
-    """A text is all there is room for. Of a workflow's run that has ended the engine reads more out of it."""
+    """Only a text can be stored. For a step that has ended, the engine reads further fields from it."""
     if failure.category is None or claim.run.instance_id is None or not final:
         return failure.message
     told = {"message": failure.message, "code": failure.code, "category": failure.category}
@@ -244,7 +244,7 @@ def _not_found(id: str) -> NotFound:
 
 
 def _place(before: str) -> Tuple[datetime, str]:
-    """Where a page begins: what the one before gave as `next_before`."""
+    """Parses the start of a page: the `next_before` of the previous one."""
     try:
         at, id = before.split("|")
         return datetime.fromisoformat(at), str(uuid.UUID(id))

@@ -1,7 +1,7 @@
-"""Waiting until there may be work: until the tables say so (NOTIFY), somebody interrupts, or the time is over.
+"""Waits until there may be work: until a notification (NOTIFY), an interrupt, or a time-out.
 
-A notification is lost while nobody listens, and none tells that a run planned for later is due: whoever waits looks
-for work after every wait, also one that ended by time. Where LISTEN does not work (some poolers), that is all.
+A notification is lost while no client listens, and none announces that a scheduled run is due: the caller looks for
+work after every wait, including one that timed out. Where LISTEN does not work (some poolers), it only polls.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .database import Database
 log = logging.getLogger("petrel_client")
 
 CHANNEL = "workflow_wake"
-#: Workers that wake together do not ask together.
+#: So that workers woken together do not query at the same moment.
 SPREAD_SECONDS = 0.02
 
 
 class Wake:
-    """Used by one thread; `interrupt` and `close` by any."""
+    """Used by one thread; `interrupt` and `close` by any thread."""
 
     def __init__(self, database: Database, queues: Optional[Sequence[str]]) -> None:
         self._database = database
@@ -35,7 +35,9 @@ class Wake:
         self._ours, self._theirs = socket.socketpair()
 
     def listen(self) -> None:
-        """Begins to listen, if it does not yet. Called before looking for work, so that what comes then is heard."""
+        """Starts to listen, if it does not yet. Called before looking for work, so that no later notification is
+        missed.
+        """
         if self._connection is not None or time.monotonic() < self._connect_at:
             return
         try:
@@ -55,7 +57,7 @@ class Wake:
             try:
                 readable = self._readable(left)
             except Exception as error:
-                # A connection that is closed cannot be waited for.
+                # A closed connection cannot be waited for.
                 self._drop(error)
                 continue
             if self._ours in readable:
@@ -65,7 +67,7 @@ class Wake:
                 return
 
     def interrupt(self) -> None:
-        """Ends this wait and all that follow."""
+        """Ends this wait and all later ones."""
         self._theirs.send(b"!")
 
     def close(self) -> None:
@@ -83,7 +85,7 @@ class Wake:
             return [key.fileobj for key, _ in selector.select(seconds)]
 
     def _heard(self) -> bool:
-        """Whether anything that came may mean work for us."""
+        """Whether any notification may mean work for this worker."""
         try:
             self._connection.poll()
         except Exception as error:
@@ -100,7 +102,7 @@ class Wake:
         except (ValueError, TypeError, KeyError, AttributeError):
             return True
         if queues is None:
-            # Most tell that something ended. Nothing at all means everything; control: what may be taken has changed.
+            # Most report an end. An empty one may mean anything; control: the rules for claims have changed.
             return not wake or "control" in wake
         return self._queues is None or not self._queues.isdisjoint(queues)
 
