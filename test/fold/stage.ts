@@ -12,7 +12,7 @@ import { leased } from '../../src/engine/fold/run/runs.ts'
 import { WorkingSet } from '../../src/engine/fold/working-set.ts'
 import type { EventRow } from '../../src/model/events/events.ts'
 import type { Listing } from '../../src/model/registry.ts'
-import type { GateRow, InstanceRow, LimitRow, QueueRow, RunRow } from '../../src/model/rows.ts'
+import type { GateRow, InstanceRow, LimitRow, QueueRow, RunRow, WorkerRow } from '../../src/model/rows.ts'
 import type { Delta, Loaded } from '../../src/model/transaction.ts'
 import { type CompiledNet, compileNet } from '../../src/net/compile.ts'
 import type { Net } from '../../src/net/net.ts'
@@ -44,6 +44,7 @@ export class FoldStage {
   readonly limits = new Map<string, LimitRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly listings = new Map<string, Listing>()
+  readonly sessions = new Map<string, WorkerRow>()
   readonly slots = new Map<string, string>()
   readonly events: EventRow[] = []
   readonly #nets = new Map<string, CompiledNet>()
@@ -181,7 +182,7 @@ export class FoldStage {
       idempotencyKeys: new Map(),
       startKeys: new Map(),
       uniques: new Map(),
-      sessions: new Map(),
+      sessions: new Map(this.sessions),
       schedules: new Map(),
       definitions: new Map(),
       handedBy: new Map(),

@@ -33,6 +33,19 @@ describe('a cancel', () => {
     expect(stage.eventTypes().at(-1)).toBe('instance.cancelled')
   })
 
+  it('with undo waits for active work, and undoes it if it succeeds', () => {
+    const stage = new FoldStage()
+    const id = stage.start(net([node('a', ['b'], undo('undo.a')), node('b', [], undo('undo.b'))]))
+    done(stage, stage.lease('a'))
+    const active = stage.lease('b')
+    stage.act((change) => happen(change, id, { kind: 'roll-back' }))
+    expect(stage.runAt('a', 'undo')).toBeUndefined()
+    done(stage, active)
+    done(stage, stage.lease('b', 'undo'))
+    done(stage, stage.lease('a', 'undo'))
+    expect(stage.instance(id).endedAt).toBe(stage.now)
+  })
+
   it('asks the workers of its runs to stop', () => {
     const stage = new FoldStage()
     const id = stage.start(net([node('a')]))
@@ -55,6 +68,22 @@ describe('a deadline', () => {
   })
 })
 
+describe('a deadline of an instance that undoes its work', () => {
+  it('undoes what has completed, and ends with the deadline as its reason', () => {
+    const stage = new FoldStage()
+    const id = stage.start(
+      net([node('a', ['b'], undo('undo.a')), node('b')], { timeoutMs: 1_000, onFailure: 'compensate' }),
+    )
+    done(stage, stage.lease('a'))
+    stage.now += 1_000
+    stage.act((change) => happen(change, id, { kind: 'deadline' }))
+    expect(stage.runAt('b')?.status).toBe('cancelled')
+    expect(stage.instance(id)).toMatchObject({ state: 'compensating', reason: 'deadline' })
+    done(stage, stage.lease('a', 'undo'))
+    expect(stage.instance(id)).toMatchObject({ endedAt: stage.now, reason: 'deadline' })
+  })
+})
+
 describe('a rollback', () => {
   it('undoes in the reverse order of completion, one after the other', () => {
     const stage = new FoldStage()
@@ -74,6 +103,35 @@ describe('a rollback', () => {
     expect(stage.runAt('b', 'undo')?.type).toBe('undo.b')
     done(stage, stage.lease('b', 'undo'))
     expect(stage.instance(id).state).toBe('compensated')
+  })
+
+  it('undoes in the reverse order of the reports, also when one transaction records them all', () => {
+    for (const order of [
+      ['a', 'b', 'c'],
+      ['c', 'a', 'b'],
+    ]) {
+      const stage = new FoldStage()
+      const undoable = (key: string): Node => node(key, [], undo(`undo.${key}`))
+      stage.start(
+        net([undoable('a'), undoable('b'), undoable('c'), node('breaks')], {
+          entry: ['a', 'b', 'c', 'breaks'],
+          onFailure: 'compensate',
+        }),
+      )
+      const held = new Map(['a', 'b', 'c', 'breaks'].map((key) => [key, stage.lease(key)]))
+      stage.act((change) => {
+        for (const key of order) succeed(change, held.get(key) as RunRow, null, NO_REPORT)
+        const broken = held.get('breaks') as RunRow
+        failExecution(change, broken, NO_RETRY, false, NO_REPORT, { random: () => 0 })
+      })
+      const undone: (string | null)[] = []
+      for (const key of order.toReversed()) {
+        const pending = [...stage.runs.values()].filter((r) => r.role === 'undo' && r.status === 'pending')
+        undone.push(...pending.map((r) => r.node))
+        done(stage, stage.lease(key, 'undo'))
+      }
+      expect(undone).toEqual(order.toReversed())
+    }
   })
 
   it('passes the arguments and the result of the work to its undo', () => {
