@@ -198,6 +198,7 @@ export type Subject =
   | 'reference'
   | 'limit'
   | 'tenant'
+  | 'dead letter'
   | 'webhook subscription'
   | 'webhook delivery'
   | 'key'

@@ -7,6 +7,7 @@ import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
 import { type Bounds, boundsOf } from './queues/bounds.ts'
+import { BulkChanges } from './runs/bulk-changes.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
 /** What operations work with. */
@@ -16,6 +17,7 @@ export interface Services {
   readonly watch: InstanceWatch
   readonly argumentChecks: ArgumentChecks
   readonly bounds: Bounds
+  readonly bulk: BulkChanges
 }
 
 export interface Use extends Services {
@@ -39,10 +41,19 @@ export type Perform = <P, R>(operation: Operation<P, R>, params: P) => Promise<R
 export class Operations {
   readonly #services: Services
 
-  constructor({ engine, logger }: { readonly engine: EngineApi; readonly logger: Logger | null }) {
+  constructor({
+    engine,
+    logger,
+    closing = null,
+  }: {
+    readonly engine: EngineApi
+    readonly logger: Logger | null
+    /** Aborted when the process shuts down: long changes stop where they are. */
+    readonly closing?: AbortSignal | null
+  }) {
     const watch = new InstanceWatch(engine.queries)
     const argumentChecks = new ArgumentChecks({ schemaByUri: (uri) => engine.records.settings.schemaByUri(uri) })
-    this.#services = { engine, logger, watch, bounds: boundsOf(engine), argumentChecks }
+    this.#services = { engine, logger, watch, bounds: boundsOf(engine), bulk: new BulkChanges(closing), argumentChecks }
   }
 
   async perform<P, R>(caller: Caller, { access, run }: Operation<P, R>, params: P): Promise<R> {

@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
   guardAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
-  const operations = new Operations({ engine, logger })
+  const operations = new Operations({ engine, logger, closing: closing.signal })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
   const metrics = measure(app, engine, version)

@@ -36,7 +36,11 @@ export function errorDetailsWire(code: ErrorCode, details: ErrorDetails): Wire {
 }
 
 /** Older than the word `run`. */
-const RESOURCES: { readonly [K in Subject]?: string } = { run: 'job', limit: 'rate_limit' }
+const RESOURCES: { readonly [K in Subject]?: string } = {
+  run: 'job',
+  limit: 'rate_limit',
+  'dead letter': 'dead_letter_job',
+}
 
 function existingWire(kind: Subject, id: string | undefined): Wire {
   return kind === 'run' ? { existing_job_id: id } : { existing_workflow_id: id }

@@ -1,22 +1,16 @@
 /** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
 import { ERRORS } from '../../kernel/errors.ts'
 import { DESCRIBED_ROUTES } from '../routes.ts'
-import { ADMIN_PATHS } from './admin-paths.ts'
-import { ADMIN_SCHEMAS } from './admin-schemas.ts'
 import { derive } from './derived.ts'
 import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
-import { JOB_PATHS } from './job-paths.ts'
-import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
 import { ref, text } from './schema.ts'
 import { SERVER_PATHS } from './server-paths.ts'
 import { WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
 
 const ALL: Paths = {
-  ...JOB_PATHS,
   ...SERVER_PATHS,
   ...EXTENSION_PATHS,
-  ...ADMIN_PATHS,
 }
 
 const TAGS: { readonly [name: string]: string } = {
@@ -94,10 +88,8 @@ export function openapiDocument(version: string): object {
         ),
       },
       schemas: {
-        ...JOB_SCHEMAS,
         ...WORKFLOW_SCHEMAS,
         ...EXTENSION_SCHEMAS,
-        ...ADMIN_SCHEMAS,
         ...derived.schemas,
       },
     },

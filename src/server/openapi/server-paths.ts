@@ -40,6 +40,13 @@ const EVENTS: Paths = {
   },
   '/ojs/v1/jobs/{id}/events': { get: events('Events of one job; a stream ends with it', { errors: ['not_found'] }) },
   '/ojs/v1/queues/{name}/events': { get: events('Events of the jobs of one queue') },
+  '/ojs/v1/admin/stats/stream': {
+    get: {
+      tag: 'Administration',
+      summary: 'Numbers of the server, and jobs, as they happen',
+      answers: { '200': STREAM },
+    },
+  },
   '/ojs/v1/ws': {
     get: {
       tag: 'Events',

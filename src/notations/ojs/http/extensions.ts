@@ -1,11 +1,8 @@
 /** What goes beyond the core of OJS, in one place. */
 import type { FastifyInstance } from 'fastify'
-import { adminJobRoutes, tenantJobRoute } from './admin/admin-jobs.ts'
 import type { OjsContext } from './context.ts'
 import { progressRoutes } from './events/progress.ts'
 
 export function extensionRoutes(app: FastifyInstance, context: OjsContext): void {
   progressRoutes(app, context)
-  adminJobRoutes(app, context)
-  tenantJobRoute(app, context)
 }

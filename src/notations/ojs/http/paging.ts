@@ -60,6 +60,7 @@ export const Pagination = named(
     offset: whole(),
     page: whole(),
     per_page: whole(),
+    total_is_at_least: optional(flag('There are more than were counted.')),
   }),
 )
 

@@ -1,11 +1,14 @@
 /** Every group of OJS routes, in one place. */
 import type { FastifyInstance } from 'fastify'
 import { mount, type Route } from '../../../http/describe/route.ts'
+import { ADMIN_DEAD_LETTER_ROUTES } from './admin/admin-dead-letter.ts'
+import { ADMIN_JOB_ROUTES } from './admin/admin-jobs.ts'
 import { ADMIN_QUEUE_ROUTES } from './admin/admin-queues.ts'
 import { ADMIN_STATS_ROUTES } from './admin/admin-stats.ts'
 import { ADMIN_SYSTEM_ROUTES } from './admin/admin-system.ts'
 import { ADMIN_WORKER_ROUTES } from './admin/admin-workers.ts'
-import { deadLetterRoutes } from './admin/dead-letter.ts'
+import { BULK_ROUTES } from './admin/bulk.ts'
+import { DEAD_LETTER_ROUTES } from './admin/dead-letter.ts'
 import { QUEUE_ROUTES } from './admin/queues.ts'
 import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
 import { TENANT_ROUTES } from './admin/tenants.ts'
@@ -41,6 +44,10 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...ADMIN_STATS_ROUTES,
   ...TENANT_ROUTES,
   ...ADMIN_SYSTEM_ROUTES,
+  ...ADMIN_JOB_ROUTES,
+  ...BULK_ROUTES,
+  ...DEAD_LETTER_ROUTES,
+  ...ADMIN_DEAD_LETTER_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...DELIVERY_ROUTES,
   ...RESET_ROUTES,
@@ -48,7 +55,7 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
-const GROUPS: readonly RouteGroup[] = [deadLetterRoutes, eventRoutes, extensionRoutes]
+const GROUPS: readonly RouteGroup[] = [eventRoutes, extensionRoutes]
 
 export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
   for (const group of GROUPS) group(app, context)

@@ -11,7 +11,7 @@ import { type Query, textParam, wholeParam } from '../../../../wire/requests/que
 import type { EventPlace } from '../../project/event-id.ts'
 import { statsStream } from '../admin/stats-stream.ts'
 import type { OjsContext } from '../context.ts'
-import { readTime } from '../jobs/job-query.ts'
+import { timeOf } from '../jobs/time-param.ts'
 import { pageWire, readPage } from '../paging.ts'
 import { requireChannel } from './channel.ts'
 import { type EventFilter, endsJob, matches, readFilter } from './event-filter.ts'
@@ -118,7 +118,7 @@ function isPaged(request: FastifyRequest): boolean {
 async function newest({ engine }: OjsContext, request: FastifyRequest, filter: EventFilter): Promise<object> {
   const query = request.query as Query
   const page = readPage(query)
-  const since = readTime(query['since'], 'since')
+  const since = timeOf('').read(query, 'since')
   const end = await engine.queries.feedEnd()
   const from = Math.max(0, end - LOOK_THROUGH)
   const found: Found[] = []

@@ -82,7 +82,7 @@ const TIMES = {
   discarded_at: optional(time()),
 }
 
-const JOB_FIELDS = {
+export const JOB_FIELDS = {
   specversion: text(),
   id: uuid(),
   type: text(),

@@ -1,0 +1,153 @@
+/** /ojs/v1/admin/jobs/bulk: retry and cancel many jobs, and empty a queue. Each must be confirmed. */
+import type { FastifyReply } from 'fastify'
+import { notFound, RequestError } from '../../../../http/request-error.ts'
+import { cancelRuns, redriveRuns, showBulkChange } from '../../../../operations/runs/bulk.ts'
+import type { BulkChange } from '../../../../operations/runs/bulk-changes.ts'
+import { flag, list, named, object, optional, text, time, type Value, whole, word } from '../../../../wire/schema.ts'
+import { JOB_STATES, type JobState } from '../../project/state.ts'
+import { timeText } from '../../project/time.ts'
+import { route } from '../context.ts'
+import { type BulkAsked, bulkFields, bulkFilter, WAITING } from '../jobs/job-query.ts'
+import { queueName } from './queue-name.ts'
+
+const LOOK_FIRST = 'Look first with GET /ojs/v1/admin/jobs and the same filter, then send "confirm": true.'
+
+const BULK = {
+  operation_id: text(),
+  action: word(['retry', 'cancel', 'purge']),
+  status: word(['running', 'completed', 'stopped']),
+  matched: whole(),
+  succeeded: whole(),
+  failed: whole(),
+  errors: list(object({ job_id: text(), error: text() }), 'The first few.'),
+  started_at: time(),
+  ended_at: optional(time()),
+}
+
+export const BulkOperation = named('BulkOperation', object(BULK))
+
+export const Purged = named(
+  'PurgeOperation',
+  object({ ...BULK, purged_count: whole('So far.'), states: optional(list(word(JOB_STATES))) }),
+)
+
+/** What changes many jobs must be meant. */
+export function bulkRequest(allowed: readonly JobState[]) {
+  const confirm = flag({ description: 'Must be true: this changes many jobs.', hint: LOOK_FIRST })
+  return object({ confirm, ...bulkFields(allowed) })
+}
+
+export function answersOf<S extends typeof BulkOperation | typeof Purged>(schema: S) {
+  return {
+    '200': { description: 'Done.', schema },
+    '202': { description: 'It continues; Location has its address.', schema, headers: ['Location'] },
+  }
+}
+
+const RETRIED: readonly JobState[] = ['discarded', 'cancelled']
+const CANCELLED: readonly JobState[] = [...WAITING, 'active']
+
+export const BULK_ROUTES = [
+  route(
+    'POST /ojs/v1/admin/jobs/bulk/retry',
+    {
+      tag: 'Administration',
+      summary: 'Start many jobs again',
+      description: 'Discarded ones, unless the filter names cancelled ones. Each is decided by itself.',
+      does: redriveRuns,
+      body: { schema: bulkRequest(RETRIED), optional: true },
+      answers: answersOf(BulkOperation),
+    },
+    async ({ body, perform, reply }) => {
+      const { filter } = confirmed(body, ['discarded'])
+      return begun(reply, await perform(redriveRuns, { filter }))
+    },
+  ),
+
+  route(
+    'POST /ojs/v1/admin/jobs/bulk/cancel',
+    {
+      tag: 'Administration',
+      summary: 'Cancel many jobs',
+      description: 'All that match and have not ended. Each is decided by itself.',
+      does: cancelRuns,
+      body: { schema: bulkRequest(CANCELLED), optional: true },
+      answers: answersOf(BulkOperation),
+    },
+    async ({ body, perform, reply }) => {
+      const { filter } = confirmed(body, CANCELLED)
+      return begun(reply, await perform(cancelRuns, { filter }))
+    },
+  ),
+
+  route(
+    'GET /ojs/v1/admin/jobs/bulk/:id',
+    {
+      tag: 'Administration',
+      summary: 'Look at a bulk operation',
+      does: showBulkChange,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'Its progress.', schema: BulkOperation } },
+      errors: ['not_found'],
+    },
+    async ({ params: { id }, perform }) => {
+      const found = await perform(showBulkChange, { id })
+      if (found !== null) return bulkWire(found)
+      throw notFound('bulk operation', id, 'Only the server that makes it knows it, until a hundred more have begun.')
+    },
+  ),
+
+  route(
+    'DELETE /ojs/v1/admin/queues/:name/jobs',
+    {
+      tag: 'Administration',
+      summary: 'Cancel the waiting jobs of a queue',
+      description: 'Their history stays. Ended jobs are removed by retention, not here.',
+      does: cancelRuns,
+      body: { schema: bulkRequest(WAITING), optional: true, example: { confirm: true, states: ['available'] } },
+      answers: answersOf(Purged),
+    },
+    async ({ params, body, perform, reply }) => {
+      const { filter, states } = confirmed(body, WAITING)
+      const own = { ...filter, queue: queueName(params.name) }
+      return { ...purged(reply, await perform(cancelRuns, { filter: own, purge: true })), states }
+    },
+  ),
+]
+
+/** `fallback`: states that are meant if none is named. */
+export function confirmed(
+  body: BulkAsked & { readonly confirm: boolean },
+  fallback: readonly JobState[],
+): ReturnType<typeof bulkFilter> {
+  if (body.confirm) return bulkFilter(body, fallback)
+  throw new RequestError('invalid_request', 'this changes many jobs and needs "confirm": true', {
+    details: { field: 'confirm' },
+    hint: LOOK_FIRST,
+  })
+}
+
+/** 202 while it continues. */
+export function begun(reply: FastifyReply, change: BulkChange): Value<typeof BulkOperation> {
+  if (change.status === 'running') reply.code(202).header('location', `/ojs/v1/admin/jobs/bulk/${change.id}`)
+  return bulkWire(change)
+}
+
+export function purged(reply: FastifyReply, change: BulkChange): Value<typeof Purged> {
+  return { ...begun(reply, change), purged_count: change.succeeded }
+}
+
+function bulkWire({ id, action, status, endedAt, ...change }: BulkChange): Value<typeof BulkOperation> {
+  const { matched, succeeded, failed, errors, startedAt } = change
+  return {
+    operation_id: id,
+    action,
+    status,
+    matched,
+    succeeded,
+    failed,
+    errors: errors.map(({ runId, message }) => ({ job_id: runId, error: message })),
+    started_at: timeText(startedAt),
+    ...(endedAt === null ? {} : { ended_at: timeText(endedAt) }),
+  }
+}
