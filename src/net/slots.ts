@@ -201,11 +201,11 @@ export const SLOT = {
   result: named<Json>(
     'r:',
     'node',
-    'The child that stands for the result of a node, a detached child, or the answer of a gate.',
+    'The child that represents the result of a node, a detached child, or the answer of a gate.',
     'net/firing/tokens.ts',
     'engine/fold',
   ),
-  itemResult: belowNode<ChildRef>('r:', 'item', 'The child that stands for the result of an item.', 'engine/fold'),
+  itemResult: belowNode<ChildRef>('r:', 'item', 'The child that represents the result of an item.', 'engine/fold'),
   closedList: named<Closed>('l:', 'node', 'Counts of the latest closed firing of a list.', 'net/firing/each.ts'),
   entries: placed<Entries>('w:', 'Context entries that work wrote, for a retry of the instance.', 'net/fire.ts'),
 
