@@ -3,6 +3,7 @@
  * their deployment; the latest is the greatest number that is not retired. They are changed by `transact` (under a lock on
  * their name). Retention does not remove them, nor the nets they name.
  */
+import { PetrelError } from '../kernel/errors.ts'
 import type { InstanceRow } from './rows.ts'
 import { int, json, type RowOf, table, text, time, uuid } from './table.ts'
 
@@ -98,4 +99,21 @@ export function definitionKey({ tenant, name }: DefinitionName): string {
 /** The latest version that is not retired. `versions`: oldest first. */
 export function latestOf<H extends Pick<DefinitionHead, 'retiredAt'>>(versions: readonly H[]): H | null {
   return versions.findLast((v) => v.retiredAt === null) ?? null
+}
+
+export interface Meant {
+  readonly near: string | null
+  /** Existing names or versions. */
+  readonly known: readonly string[]
+}
+
+export function unknownDefinition(
+  name: string,
+  version: string | null,
+  { near, known }: Meant = { near: null, known: [] },
+): PetrelError {
+  const what = version === null ? `workflow '${name}'` : `version '${version}' of workflow '${name}'`
+  const hint = near === null ? '' : `; did you mean '${near}'?`
+  const facts = { kind: 'definition', id: name, version, did_you_mean: near, known } as const
+  return new PetrelError('not_found', `there is no ${what}${hint}`, facts)
 }

@@ -1,7 +1,10 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { Retry } from '../net/retry/retry.ts'
+import type { DefinitionName, DefinitionRow } from './definitions.ts'
 import type { LimitParams } from './limits.ts'
+import type { NetRow } from './rows.ts'
+
 export interface StartParams {
   readonly id?: string
   readonly net: Net
@@ -73,4 +76,60 @@ export interface ItemRun {
 export interface Started {
   readonly id: string
   readonly created: boolean
+}
+
+export interface StartLimits {
+  readonly maxDepth: number
+  readonly maxPayloadBytes: number
+}
+
+/** Everything that a start needs except its input and its identity. */
+export type Startable = Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator' | 'start'>
+
+export interface Planned {
+  readonly plan: string
+  readonly netHash: string
+  readonly nets: readonly NetRow[]
+}
+
+export interface StartDefinition {
+  readonly name: string
+  /** null: the latest version. */
+  readonly version: string | null
+  /** null: the default of the definition. */
+  readonly input: Json
+  readonly startKey?: string
+  /** Left out: one is created. */
+  readonly id?: string
+  /** false: it stays idle until it is started or triggered. */
+  readonly start?: boolean
+  readonly tenant: string | null
+  /** The tenant that owns the definition. Left out: `tenant`. */
+  readonly owner?: string | null
+  readonly actor: string | null
+  /** Merged over the meta of the definition. */
+  readonly meta?: Json
+  /** Default { kind: 'manual' }. */
+  readonly trigger?: Json
+}
+
+export interface DefinitionStarted extends Started {
+  readonly definition: DefinitionRow
+}
+
+export interface Triggered extends Started {
+  /** For an instance that was idle: its own version; null: it has none, or was started before. */
+  readonly version: string | null
+}
+
+/** A trigger of a definition. */
+export interface TriggerDefinition {
+  /** The version that is the latest at that time is started. */
+  readonly of: DefinitionName
+  /** Identifies the trigger (stored as an EngineKey): the same key starts nothing twice. */
+  readonly key: string
+  /** The input of a new instance; null: the default of the definition. */
+  readonly input: Json
+  readonly trigger: { readonly [key: string]: Json }
+  readonly actor: string | null
 }

@@ -146,10 +146,11 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     types: ['expr', 'tools'],
   },
 
-  // Use cases: they check tenant and scopes, and serve HTTP, CLI and NATS alike.
+  // Use cases: they check tenant and scopes, and serve HTTP, CLI and NATS alike. The conditions of triggers are expressions,
+  // evaluated where an event is published. What a notation projects has the types of the notations' interface.
   operations: {
-    values: ['kernel', 'net', 'model', 'engine', 'views', 'notations', 'notations/source'],
-    types: [],
+    values: ['kernel', 'net', 'expr', 'model', 'engine', 'views', 'notations', 'notations/source'],
+    types: ['notations/interface'],
   },
 
   // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
@@ -227,8 +228,10 @@ export const ROOTS: readonly string[] = ['index.ts', 'insides.ts', 'nats.ts', 't
 export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   expr: ['src/expr/index.ts'],
   'notations/playbook/vocabulary': ['src/notations/playbook/vocabulary/index.ts'],
-  engine: ['src/engine/engine.ts', 'src/engine/api.ts'],
-  server: ['src/server/server.ts'],
+  // To open one, its interface, and planning in a thread that opens none.
+  engine: ['src/engine/engine.ts', 'src/engine/api.ts', 'src/engine/planning.ts'],
+  // Of a process with the API, and of one that only has workers.
+  server: ['src/server/server.ts', 'src/server/metrics/worker-metrics.ts'],
   // To open one; and its interface, for the engine.
   store: ['src/store/open.ts', 'src/store/store.ts', 'src/store/sweeps.ts'],
 }

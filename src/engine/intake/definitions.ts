@@ -13,9 +13,22 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { EngineKey } from '../../kernel/scoped-names.ts'
 import { StoreConflictError } from '../../kernel/store-errors.ts'
-import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
+import {
+  type DefinitionHead,
+  type DefinitionName,
+  type DefinitionRow,
+  unknownDefinition,
+} from '../../model/definitions.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { Started, StartParams } from '../../model/start.ts'
+import type {
+  DefinitionStarted,
+  Startable,
+  Started,
+  StartDefinition,
+  StartParams,
+  TriggerDefinition,
+  Triggered,
+} from '../../model/start.ts'
 import type { Delta } from '../../model/transaction.ts'
 import type { Json } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
@@ -28,49 +41,7 @@ import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { Intake } from './intake.ts'
-import type { Plans, Startable } from './plans.ts'
-
-export interface StartDefinition {
-  readonly name: string
-  /** null: the latest version. */
-  readonly version: string | null
-  /** null: the default of the definition. */
-  readonly input: Json
-  readonly startKey?: string
-  /** Left out: one is created. */
-  readonly id?: string
-  /** false: it stays idle until it is started or triggered. */
-  readonly start?: boolean
-  readonly tenant: string | null
-  /** The tenant that owns the definition. Left out: `tenant`. */
-  readonly owner?: string | null
-  readonly actor: string | null
-  /** Merged over the meta of the definition. */
-  readonly meta?: Json
-  /** Default { kind: 'manual' }. */
-  readonly trigger?: Json
-}
-
-export interface DefinitionStarted extends Started {
-  readonly definition: DefinitionRow
-}
-
-export interface Triggered extends Started {
-  /** For an instance that was idle: its own version; null: it has none, or was started before. */
-  readonly version: string | null
-}
-
-/** A trigger of a definition. */
-export interface TriggerDefinition {
-  /** The version that is the latest at that time is started. */
-  readonly of: DefinitionName
-  /** Identifies the trigger (stored as an EngineKey): the same key starts nothing twice. */
-  readonly key: string
-  /** The input of a new instance; null: the default of the definition. */
-  readonly input: Json
-  readonly trigger: { readonly [key: string]: Json }
-  readonly actor: string | null
-}
+import type { Plans } from './plans.ts'
 
 export interface DefinitionDeps {
   readonly store: Store
@@ -219,23 +190,6 @@ export class DefinitionStarts {
     }
     throw new PetrelError('unavailable', `definition '${name}' is being replaced again and again`)
   }
-}
-
-export interface Meant {
-  readonly near: string | null
-  /** Existing names or versions. */
-  readonly known: readonly string[]
-}
-
-export function unknownDefinition(
-  name: string,
-  version: string | null,
-  { near, known }: Meant = { near: null, known: [] },
-): PetrelError {
-  const what = version === null ? `workflow '${name}'` : `version '${version}' of workflow '${name}'`
-  const hint = near === null ? '' : `; did you mean '${near}'?`
-  const facts = { kind: 'definition', id: name, version, did_you_mean: near, known } as const
-  return new PetrelError('not_found', `there is no ${what}${hint}`, facts)
 }
 
 function retired({ name, version }: DefinitionHead): PetrelError {

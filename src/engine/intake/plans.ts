@@ -7,21 +7,11 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import type { DefinitionHead, DefinitionRow } from '../../model/definitions.ts'
 import type { NetRow } from '../../model/rows.ts'
-import type { StartParams } from '../../model/start.ts'
+import type { Planned, Startable, StartLimits } from '../../model/start.ts'
 import type { Net } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
-import { Evaluators, type Vocabularies } from '../fold/evaluators.ts'
-import { Nets } from '../transaction/nets.ts'
-import { checkStart, type StartLimits } from './start-check.ts'
-
-/** Everything that a start needs except its input and its identity. */
-export type Startable = Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator' | 'start'>
-
-export interface Planned {
-  readonly plan: string
-  readonly netHash: string
-  readonly nets: readonly NetRow[]
-}
+import type { Nets } from '../transaction/nets.ts'
+import { checkStart } from './start-check.ts'
 
 interface Plan extends Omit<Startable, 'net' | 'nets'> {
   readonly net: string
@@ -49,11 +39,6 @@ export function planStart(start: Startable, known: Nets, limits: StartLimits): P
   )
   const plan: Plan = { ...rest, net: netHash, nets: nested }
   return { plan: JSON.stringify(plan), netHash, nets: rows }
-}
-
-/** The same without an open engine. */
-export function planApart(start: Startable, vocabularies: Vocabularies, limits: StartLimits): Planned {
-  return planStart(start, new Nets(new Evaluators(vocabularies)), limits)
 }
 
 export class Plans {

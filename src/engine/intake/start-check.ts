@@ -3,16 +3,11 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { checkLimit } from '../../model/limits.ts'
-import type { ChildStart, Item, StartParams } from '../../model/start.ts'
+import type { ChildStart, Item, StartLimits, StartParams } from '../../model/start.ts'
 import type { Json, Net } from '../../net/net.ts'
 import { checkInput } from '../fold/instance/input-defaults.ts'
 import { checkQuotas } from '../fold/quotas.ts'
 import type { Nets } from '../transaction/nets.ts'
-
-export interface StartLimits {
-  readonly maxDepth: number
-  readonly maxPayloadBytes: number
-}
 
 export interface CheckedStart {
   /** The hashes of its nets, its own first. */

@@ -7,7 +7,7 @@ import { isId } from '../../kernel/ids.ts'
 import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
 import { quotaKey, tenantLimit } from '../../model/limits.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { Started, StartParams } from '../../model/start.ts'
+import type { Started, StartLimits, StartParams } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Json } from '../../net/net.ts'
 import { foldPending } from '../fold/happenings.ts'
@@ -16,7 +16,7 @@ import { quotaNeed } from '../fold/quotas.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Nets } from '../transaction/nets.ts'
 import { type FirstRun, idTaken, needOfRules } from './first-look.ts'
-import { checkStart, type StartLimits } from './start-check.ts'
+import { checkStart } from './start-check.ts'
 
 export interface Creation {
   readonly params: StartParams

@@ -1,10 +1,17 @@
 /** What can be done with definitions: to plan and deploy them, to start instances of them, and to read their nets. */
 
+import type {
+  DefinitionStarted,
+  Planned,
+  Startable,
+  StartDefinition,
+  StartLimits,
+  TriggerDefinition,
+  Triggered,
+} from '../../model/start.ts'
 import type { Net } from '../../net/net.ts'
-import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from '../intake/definitions.ts'
 import { type Deployments, deploymentsOn } from '../intake/deployments.ts'
-import { type Planned, planStart, type Startable } from '../intake/plans.ts'
-import type { StartLimits } from '../intake/start-check.ts'
+import { planStart } from '../intake/plans.ts'
 import type { Parts } from '../parts.ts'
 
 export interface DefinitionVerbs {

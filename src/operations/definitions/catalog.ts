@@ -4,7 +4,6 @@
  */
 
 import type { DefinitionChange, EngineApi } from '../../engine/api.ts'
-import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../../engine/intake/definitions.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { sha256 } from '../../kernel/hash.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -18,9 +17,11 @@ import {
   type DefinitionQuery,
   type DefinitionRow,
   latestOf,
+  unknownDefinition,
 } from '../../model/definitions.ts'
 import { storeEvent } from '../../model/events/events.ts'
 import type { NetRow } from '../../model/rows.ts'
+import type { DefinitionStarted, StartDefinition } from '../../model/start.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/named-definitions.ts'
 import { planDefinition } from './read.ts'

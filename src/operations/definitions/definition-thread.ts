@@ -1,8 +1,8 @@
 /** Reads one definition in a thread of its own (thread.ts), and plans it. Other definitions are asked of the thread that began it. */
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { planApart, type Startable } from '../../engine/intake/plans.ts'
-import type { StartLimits } from '../../engine/intake/start-check.ts'
+import { planApart } from '../../engine/planning.ts'
+import type { Startable, StartLimits } from '../../model/start.ts'
 import { readInPlace } from '../../notations/read.ts'
 import type { DefinitionText } from '../../notations/source/named-definitions.ts'
 import { VOCABULARIES } from '../../notations/vocabularies.ts'

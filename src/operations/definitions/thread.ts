@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { StartLimits } from '../../engine/intake/start-check.ts'
+import type { StartLimits } from '../../model/start.ts'
 import type { Definition } from '../../notations/source/definition.ts'
 import { DefinitionError } from '../../notations/source/mistakes.ts'
 import type { ReadOptions } from '../../notations/source/named-definitions.ts'

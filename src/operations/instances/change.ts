@@ -1,9 +1,8 @@
 /** What people do to an instance: start an idle one, cancel, retry, patch its context. */
 import type { EngineApi } from '../../engine/api.ts'
-import type { DefinitionStarted, StartDefinition } from '../../engine/intake/definitions.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { OpenEffect } from '../../model/sagas.ts'
-import type { Started } from '../../model/start.ts'
+import type { DefinitionStarted, StartDefinition, Started } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { actorOf } from '../caller.ts'
