@@ -23,8 +23,8 @@ import type { InstanceRow } from '../../model/rows.ts'
 import type {
   DefinitionStarted,
   Startable,
-  Started,
   StartDefinition,
+  Started,
   StartParams,
   TriggerDefinition,
   Triggered,
