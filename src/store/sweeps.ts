@@ -22,15 +22,15 @@ export interface Sweeps {
   /** Terminal runs finished by foreign clients and not yet settled. */
   unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Runs that foreign clients have begun, in instances that have not recorded their start. */
-  begunOutside(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  foreignStarts(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Instances with a cascade cut off. */
   unfinishedCascades(params: {
     readonly limit: number
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
-  /** Slot keys under which instances are queued though there is room. */
-  freeSlots(params: { readonly limit: number }): Promise<readonly string[]>
+  /** Quota keys under which instances are queued although there is room. */
+  freeQuotas(params: { readonly limit: number }): Promise<readonly string[]>
   /**
-   * The first in the queue under a slot key: as many as there is room for, at most `limit`, without those in `skip`.
+   * The first in the queue under a quota key: as many as there is room for, at most `limit`, without those in `skip`.
    */
   nextQueued(params: {
     readonly key: string

@@ -33,10 +33,10 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
     for (let i = 0; i < 3; i++) ids.push(...(await first.start([{ net: one, slots: 1 }])).map(({ id }) => id))
     const [, second, third] = ids as [string, string, string]
     await pair.succeed(first, await pair.fetch(first, 'w', 1, 30_000))
-    expect([await state(second), await pair.store.sweep.freeSlots({ limit: 10 })]).toEqual(['queued', [KEY]])
+    expect([await state(second), await pair.store.sweep.freeQuotas({ limit: 10 })]).toEqual(['queued', [KEY]])
     await other.sweep()
     expect([await state(second), await state(third)]).toEqual(['running', 'queued'])
-    expect(await pair.store.sweep.freeSlots({ limit: 10 })).toEqual([])
+    expect(await pair.store.sweep.freeQuotas({ limit: 10 })).toEqual([])
     expect(await pair.store.read.doctor()).toEqual([])
     await pair.stop()
   })

@@ -67,8 +67,8 @@ export function slotTopic(current: Current): void {
         aLimit('queue:mail'),
       ],
     })
-    expect(await store.sweep.freeSlots({ limit: 10 })).toEqual([free, unlimited])
-    expect(await store.sweep.freeSlots({ limit: 1 })).toEqual([free])
+    expect(await store.sweep.freeQuotas({ limit: 10 })).toEqual([free, unlimited])
+    expect(await store.sweep.freeQuotas({ limit: 1 })).toEqual([free])
   })
 
   it('lists the keys under which instances are queued', async () => {

@@ -57,7 +57,7 @@ export class Quotas {
     const findings = new Findings(faults, () => false)
     await findings.each(
       KEY,
-      (p) => store.sweep.freeSlots(p),
+      (p) => store.sweep.freeQuotas(p),
       (key) => key,
       (key) => this.#look(key),
     )

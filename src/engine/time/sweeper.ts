@@ -134,7 +134,7 @@ export class Sweeper {
       this.#lookAheadSoon()
     } catch (error) {
       // The next pass finds them.
-      this.#deps.logger.warn({}, `settling what ended outside: ${(error as Error).message}`)
+      this.#deps.logger.warn({}, `settling what foreign clients ended: ${(error as Error).message}`)
     } finally {
       this.#looking = null
     }
@@ -255,7 +255,7 @@ export class Sweeper {
       foreign_starts: () =>
         findings.each(
           'sweep_foreign_start',
-          (p) => sweep.begunOutside(p),
+          (p) => sweep.foreignStarts(p),
           idOf,
           ({ id }) => this.#deps.noteStarts([id]),
         ),

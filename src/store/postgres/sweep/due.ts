@@ -106,7 +106,7 @@ export const UNFINISHED_CASCADES = statement(
 const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'`
 
 /** One probe of the queue's index per workflow limit that has room. */
-export const FREE_SLOTS = statement(
+export const FREE_QUOTAS = statement(
   `SELECT l.key FROM workflow.workflow_limit l
    WHERE l.key LIKE 'workflow:%' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
      AND EXISTS (SELECT FROM ${QUEUED})

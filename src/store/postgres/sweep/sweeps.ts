@@ -131,7 +131,7 @@ export class PostgresSweeps implements Sweeps {
     return this.#limited(due.UNSETTLED_RUNS, params, runKeyFrom)
   }
 
-  begunOutside(params: Limited): Promise<readonly RunKey[]> {
+  foreignStarts(params: Limited): Promise<readonly RunKey[]> {
     return this.#limited(due.BEGUN_OUTSIDE, params, runKeyFrom)
   }
 
@@ -139,8 +139,8 @@ export class PostgresSweeps implements Sweeps {
     return this.#limited(due.UNFINISHED_CASCADES, params, instanceKeyFrom)
   }
 
-  freeSlots(params: Limited): Promise<readonly string[]> {
-    return this.#limited(due.FREE_SLOTS, params, (fields) => fields[0] as string)
+  freeQuotas(params: Limited): Promise<readonly string[]> {
+    return this.#limited(due.FREE_QUOTAS, params, (fields) => fields[0] as string)
   }
 
   nextQueued(

@@ -42,7 +42,7 @@ const BEGUN_OUTSIDE = `SELECT run.id, run.root_id, run.instance_id
 const UNFINISHED = 'SELECT id, root_id FROM workflow_instance WHERE more = 1 ORDER BY id LIMIT ?'
 const QUEUED = `workflow_instance INDEXED BY idx_workflow_instance_slot
   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND slot_key`
-const FREE_SLOTS = `SELECT l.key FROM workflow_limit l
+const FREE_QUOTAS = `SELECT l.key FROM workflow_limit l
   WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
     AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key) ORDER BY l.key LIMIT ?`
 /** The instances that may begin; whether there is room is checked again under the write lock. */
@@ -72,9 +72,9 @@ export function sweepsOn(connection: Connection): Sweeps {
     overdueGates: ({ limit }) => due(gateOf, OVERDUE_GATES, limit),
     escalatingGates: ({ limit }) => due(gateOf, ESCALATING_GATES, limit),
     unsettledRuns: ({ limit }) => find(runKeyOf, UNSETTLED_RUNS, limit),
-    begunOutside: ({ limit }) => find(runKeyOf, BEGUN_OUTSIDE, limit),
+    foreignStarts: ({ limit }) => find(runKeyOf, BEGUN_OUTSIDE, limit),
     unfinishedCascades: ({ limit }) => find(instanceKeyOf, UNFINISHED, limit),
-    freeSlots: ({ limit }) => find(([key]) => key as string, FREE_SLOTS, limit),
+    freeQuotas: ({ limit }) => find(([key]) => key as string, FREE_QUOTAS, limit),
     nextQueued: ({ key, limit, skip }) => find(queuedOf, NEXT_QUEUED, key, limit, JSON.stringify(skip)),
     dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
     nextDueAt: (after) => connection.read(() => nextDueAt(connection, after)),
