@@ -1,7 +1,8 @@
 /**
- * How many answers are made at a time. An answer may hold a megabyte of values and several of memory until its client has
- * taken it, so reads beyond the bound wait for their turn: callers in rotation, and each caller's in their order. A read
- * leaves when its answer is short or has been taken; one that is not taken for too long is cut off.
+ * Limits how many answers are prepared at a time. An answer may contain a megabyte of values and use several of memory
+ * until its client has received it, so reads beyond the limit wait: callers in rotation, and the reads of each caller
+ * in order. A read leaves when its answer is short or has been received; one that is not received for too long is
+ * disconnected.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callerKey } from './caller.ts'
@@ -14,22 +15,22 @@ const WAITING_PER_CALLER = 2_000
 const SHORT_BYTES = 64 * 1024
 const PATIENCE_MS = 30_000
 
-/** Probes must hear how the server is. */
+/** Probes must always get an answer. */
 const EXEMPT = /^\/(?:ready|health|ojs\/v1\/health)(?:\?|$)/
 
 export function guardAnswers(app: FastifyInstance): void {
   const room = new AnswerRoom()
   const inside = new WeakMap<FastifyRequest, { readonly leave: () => void; readonly gone: AbortSignal }>()
   app.addHook('preHandler', async (request, reply) => {
-    // The answer to a HEAD is made like that to a GET, and not sent.
+    // The answer to a HEAD is prepared like that to a GET, and not sent.
     if (!['GET', 'HEAD'].includes(request.method) || EXEMPT.test(request.url) || isStream(request)) return
     const { signal: gone } = goneWith(reply)
     const leave = await room.enter(callerKey(request), gone)
-    // Nobody is there to be answered.
+    // The client has disconnected.
     if (leave === null) return reply.hijack()
     inside.set(request, { leave, gone })
   })
-  // Not before: an answer whose client has hung up is made all the same.
+  // Not before: an answer whose client has disconnected is prepared all the same.
   app.addHook('onSend', async (request, reply, payload) => {
     const held = inside.get(request)
     if (held === undefined) return
@@ -47,13 +48,16 @@ function goneWith({ raw }: FastifyReply): AbortController {
   return gone
 }
 
-/** Streams have seats of their own. Whether a path has one, its route says: a header alone would be a way around. */
+/**
+ * Streams have separate seats. The route determines whether a path is a stream; a header alone would be a way to bypass
+ * the limit.
+ */
 function isStream({ headers, routeOptions }: FastifyRequest): boolean {
   const { stream } = routeOptions.config
   return stream === 'always' || (stream === 'accepted' && (headers.accept ?? '').includes('text/event-stream'))
 }
 
-/** Nothing was taken between two looks. */
+/** Nothing was received between two checks. */
 function cutOffSilent({ raw }: FastifyReply): void {
   const { socket } = raw
   if (socket === null) return
@@ -75,7 +79,7 @@ export class AnswerRoom {
   readonly #waiting = new Map<string, Waiting[]>()
   #all = 0
 
-  /** Resolves with a function that leaves; null: whoever waited has gone, and holds nothing. */
+  /** Resolves with a function that leaves; null: the waiting request is gone, and occupies no place. */
   async enter(caller: string, gone: AbortSignal): Promise<(() => void) | null> {
     if (gone.aborted) return null
     if (this.#hasRoom(caller)) this.#take(caller)
@@ -88,7 +92,7 @@ export class AnswerRoom {
     }
   }
 
-  /** false: gone before its turn came. */
+  /** false: gone before its turn. */
   #wait(caller: string, gone: AbortSignal): Promise<boolean> {
     const line = this.#waiting.get(caller) ?? []
     if (line.length >= WAITING_PER_CALLER) {
@@ -136,7 +140,7 @@ export class AnswerRoom {
     else this.#inside.set(caller, rest)
     for (const [next, line] of this.#waiting) {
       if (!this.#hasRoom(next)) continue
-      // Its turn comes again after the others'.
+      // Its next turn comes after the others'.
       this.#waiting.delete(next)
       const first = line.shift()
       if (line.length > 0) this.#waiting.set(next, line)

@@ -1,5 +1,5 @@
 /**
- * Who may do what. Three ways to run:
+ * Access control. Three modes:
  *
  *   loopback   (default on 127.0.0.1) no key needed, unless the server was given a token of its own (`petrel dev`); whoever reaches this machine's own address may do everything.
  *              X-Petrel-Actor names the person, unverified. Requests that a browser sends for another site, or that a
@@ -21,7 +21,7 @@ import { accessByPath } from './undescribed.ts'
 
 export type AuthMode = 'loopback' | 'required' | 'insecure'
 
-/** A revoked key may still be taken for this long by servers that have just seen it. */
+/** Servers that have just read a key may still accept it for this long after it was revoked. */
 const REMEMBER_MS = 2_000
 const REMEMBER_MOST = 1_000
 
@@ -32,15 +32,15 @@ const NOTHING: ReadonlySet<Scope> = new Set()
 
 const NOBODY: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
 
-/** `token`: what every request without a key must carry on loopback; null: nothing. */
+/** `token`: required in every request without a key on loopback; null: none. */
 export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, token: string | null): void {
   const known = new KnownKeys(keys)
   const refusals = new WeakMap<FastifyRequest, RequestError>()
   app.decorateRequest('caller')
-  // Does not refuse yet: requests with wrong keys count for the rate guard, which stands between this hook and the next.
+  // Does not refuse yet: requests with wrong keys count for the rate guard, which runs between this hook and the next.
   app.addHook('onRequest', async (request) => {
     request.caller = NOBODY
-    // Whoever may ask for it needs no name, and no store that answers.
+    // These routes need neither a name nor an available store.
     if (request.routeOptions.config.access === 'none') return
     try {
       request.caller = await identify(request, known, mode, token)
@@ -99,13 +99,13 @@ async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode
   }
 }
 
-/** Without a hint of how much of it is right. */
+/** Without a hint of how much of it is correct. */
 function isSame(given: string, own: string): boolean {
   const [a, b] = [given, own].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer]
   return timingSafeEqual(a, b)
 }
 
-/** The page of a browser cannot send a header: `/` may carry the token in its address. */
+/** A page in a browser cannot send a header: `/` may have the token in its address. */
 function bearerOf(request: FastifyRequest): string | null {
   const { authorization } = request.headers
   if (authorization === undefined) {
@@ -119,7 +119,7 @@ function bearerOf(request: FastifyRequest): string | null {
   })
 }
 
-/** The key's own tenant; a key of all tenants, or no key, may name the one a request is for. */
+/** The tenant of the key; with a key for all tenants, or without a key, the tenant named by the request. */
 function tenantOf(request: FastifyRequest, bound: string | null): string | null {
   const header = request.headers['x-ojs-tenant'] ?? request.headers['x-ojs-tenant-id']
   if (header === undefined || header === '') return bound
@@ -149,7 +149,7 @@ function claimedActor(request: FastifyRequest, mode: AuthMode): string | null {
 
 const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
 
-/** Keyless loopback: only what was sent from this machine, to this machine, on purpose. */
+/** Loopback without a key: only requests sent deliberately from this machine to this machine. */
 function refuseOutsiders(request: FastifyRequest): void {
   const passedOn = PASSED_ON.find((name) => request.headers[name] !== undefined)
   if (passedOn !== undefined) {
@@ -175,7 +175,7 @@ function refuseOutsiders(request: FastifyRequest): void {
   }
 }
 
-/** Names that no foreign DNS server can point at us: addresses, and localhost. */
+/** Names that a foreign DNS server cannot resolve to this machine: addresses, and localhost. */
 function isLocalName(host: string): boolean {
   const name = host.replace(/:\d+$/, '')
   return /^(?:localhost|.+\.localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-f:.]+\])$/i.test(name)
@@ -185,7 +185,7 @@ export function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127\./.test(address) || /^(?:.+\.)?localhost$/i.test(address)
 }
 
-/** Keys as last read, for a moment: one read of the store per key and two seconds, not per request. */
+/** Keys as last read, cached briefly: one read of the store per key and two seconds, not per request. */
 class KnownKeys {
   readonly #keys: Keys
   readonly #recent = new Map<string, { readonly row: KeyRow; readonly until: number }>()

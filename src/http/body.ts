@@ -25,7 +25,7 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
-/** undefined: the body was empty, which some clients send with every POST. */
+/** undefined: the body was empty; some clients send an empty body with every POST. */
 function parse(body: Buffer): unknown {
   if (body.length === 0) return undefined
   let text: string
@@ -35,7 +35,7 @@ function parse(body: Buffer): unknown {
     throw new RequestError('invalid_payload', 'the body is not UTF-8')
   }
   if (text.trim() === '') return undefined
-  // Deeper than anything that can be stored, and than what can be printed again.
+  // Deeper than anything that can be stored, or printed.
   if (depthOf(text) > MAX_JSON_DEPTH + 20) {
     throw new RequestError('invalid_payload', `the body is nested more than ${MAX_JSON_DEPTH} levels deep`, {
       hint: 'Nest less deeply.',
@@ -51,7 +51,7 @@ function parse(body: Buffer): unknown {
   return value
 }
 
-/** A number that would be stored as another one, or as null. */
+/** A number that would be stored as a different one, or as null. */
 function refuseInexact(text: string): void {
   const inexact = inexactNumber(text)
   if (inexact === null) return
@@ -62,7 +62,7 @@ function refuseInexact(text: string): void {
   })
 }
 
-/** The body as an object. Empty: {} where the route needs nothing, else an error. */
+/** The body as an object. Empty: {} if the route requires nothing, else an error. */
 export function bodyObject(request: FastifyRequest, how: { readonly empty: 'allowed' | 'refused' }): Body {
   const { body } = request
   if (body === undefined || body === null) {

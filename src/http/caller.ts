@@ -1,7 +1,7 @@
-/** Who is asking, as the guards of the server count it. */
+/** The caller of a request, as the guards of the server count it. */
 import type { Access, Caller } from '../operations/caller.ts'
 
-/** What a client is allowed and asks is counted per caller: a key that may name any tenant is one caller. */
+/** Limits apply per caller: a key that may name any tenant is one caller. */
 export function callerKey(request: { readonly caller: Caller; readonly ip: string }): string {
   const { verified, bound, subject, tenant } = request.caller
   return verified ? `key ${subject} ${bound ? tenant : ''}` : `ip ${request.ip}`
@@ -13,7 +13,7 @@ declare module 'fastify' {
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** What the operation of the route needs of its caller. */
+    /** The access that the operation of the route requires. */
     access?: Access | 'none'
     /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
     stream?: 'always' | 'accepted'

@@ -1,4 +1,4 @@
-/** GET /docs/errors: what every error code means, from the table the server answers with. */
+/** GET /docs/errors: the meaning of every error code, from the table that the server uses. */
 import { ERRORS } from '../kernel/errors.ts'
 import { text } from '../wire/schema.ts'
 import { type Context, routeOf } from './describe/route.ts'

@@ -1,4 +1,4 @@
-/** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
+/** Errors as HTTP answers: the same body everywhere, with status and hint from one table. */
 
 import type { FastifyError } from 'fastify'
 import { ERRORS, type ErrorCode, hintOf, PetrelError } from '../kernel/errors.ts'
@@ -31,7 +31,7 @@ export interface ErrorAnswer {
 
 export interface Asked {
   readonly requestId: string
-  /** Path asked for: under /ojs the codes are OJS's words. */
+  /** Requested path: under /ojs the codes of OJS are used. */
   readonly url: string
 }
 
@@ -85,7 +85,7 @@ function classify(error: unknown): Failed {
   return fromFramework(error as Partial<FastifyError>)
 }
 
-/** The first mistake in the message, all of them in the details, in the shape the CLI prints with --json. */
+/** The first mistake in the message, all of them in the details, in the form that the CLI prints with --json. */
 function ofDefinition({ code, file, problems }: DefinitionError): Failed {
   const [first] = problems
   const where = first === undefined ? file : `${first.file ?? file}:${first.line}:${first.column}`
@@ -107,7 +107,7 @@ function fromFramework({ code, statusCode, message }: Partial<FastifyError>): Fa
   if (statusCode === 413) return failed('payload_too_large', 'the request body is larger than this server takes')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return failed(statusCode === 404 ? 'not_found' : 'invalid_request', message ?? 'bad request')
-  // What went wrong inside is for the log, not for whoever asked.
+  // Internal errors are logged, and not shown to the client.
   return failed('engine_error', 'something went wrong in the engine')
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests that wait: each ends when its client hangs up or says so, all of them when the server stops. There is one for
- * the whole server: a caller's seats count for all the routes that wait.
+ * Waiting requests: each ends when its client disconnects or asks for its end, and all end when the server stops. There
+ * is one list for the whole server: a caller's seats apply to all waiting routes.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { POLL_SEATS, Seats } from './seats.ts'
@@ -18,7 +18,7 @@ export class LongPolls {
     })
   }
 
-  /** `name`: whose it is, for `stop`. */
+  /** `name`: its owner, for `stop`. */
   async during<T>(
     { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
     work: (signal: AbortSignal) => Promise<T>,
@@ -39,7 +39,7 @@ export class LongPolls {
     })
   }
 
-  /** Ends those of one name; they are answered. How many there were. */
+  /** Ends those with this name; they are answered. Returns their number. */
   stop(name: string): number {
     const own = [...this.#waiting].filter(([, whose]) => whose === name)
     for (const [poll] of own) poll.abort()

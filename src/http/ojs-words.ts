@@ -1,7 +1,7 @@
-/** What OJS calls errors; their table is kernel/errors.ts. */
+/** OJS codes of errors; their table is kernel/errors.ts. */
 import type { ErrorCode } from '../kernel/errors.ts'
 
-/** The engine's own words that OJS has others for; /v1 shows them as they are. */
+/** The engine's codes that have other names in OJS; /v1 shows them unchanged. */
 export const OJS_WORDS: Partial<Record<ErrorCode, ErrorCode>> = {
   engine_error: 'backend_error',
   unusable_store: 'backend_error',

@@ -1,6 +1,6 @@
 /**
- * What holds for every request and answer, whichever route it is: request ids, OJS's headers, its versions, the answer
- * to paths and methods that do not exist, and to bytes that are no HTTP.
+ * Rules for every request and answer, on all routes: request ids, OJS's headers, its versions, the answers to unknown
+ * paths and methods, and to bytes that are not HTTP.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,7 +15,7 @@ import { refuseEarly } from './refuse-early.ts'
 import { RequestError } from './request-error.ts'
 import type { RouteTable } from './route-table.ts'
 
-/** Longer ones are someone's experiment, and end up in logs. */
+/** Longer ones are experiments, and would end up in logs. */
 const REQUEST_ID = /^[\x21-\x7e]{1,200}$/
 /** 1, 1.0, 1.0.3 and pre-releases of 1.0. */
 const SPOKEN = /^1(?:\.0(?:\.\d+)?(?:-[0-9a-z.]+)?)?$/i
@@ -76,7 +76,7 @@ function checkVersion(request: FastifyRequest): void {
   })
 }
 
-/** A path that cannot be decoded meets no route and no hook. */
+/** A path that cannot be decoded matches no route and runs no hook. */
 export function answerUnrouted(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = errorAnswer(error, { requestId: request.id, url: request.url })
   const ojs = isOjs(request.url)
@@ -96,7 +96,9 @@ const BROKEN: { readonly [code: string]: { readonly status: string; readonly mes
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'the request did not arrive in time' },
 }
 
-/** Whatever the parser of HTTP refused: there is no request yet, so the answer is written by hand. */
+/**
+ * A request refused by the HTTP parser: there is no request object, so the answer is written directly to the socket.
+ */
 export function answerBroken(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

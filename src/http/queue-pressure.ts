@@ -1,4 +1,4 @@
-/** A queue that fills up, or is full, as headers. */
+/** Headers for a queue that is nearly full, or full. */
 import type { QueuePressure } from '../operations/queues/bounds.ts'
 
 const RETRY_SECONDS = 1
@@ -9,7 +9,7 @@ export function pressureHeaders(pressure: QueuePressure | null): Readonly<Record
   return headers(pressure, pressure.depth / pressure.bound)
 }
 
-/** Of an answer that refuses a run. */
+/** For an answer that refuses a run. */
 export function fullHeaders(details: { readonly [name: string]: unknown }): Readonly<Record<string, string>> {
   const { depth, bound } = details as unknown as QueuePressure
   return { 'retry-after': String(RETRY_SECONDS), ...headers({ depth, bound }, 1) }

@@ -1,16 +1,15 @@
 /**
- * How many requests one caller may send in a minute: per API key, else per address. Counted in each process by itself;
- * behind two servers a caller gets twice as much. By the time that has really passed: a clock that is set back opens no
- * window late.
+ * Limits the requests of one caller per minute: per API key, else per address. Each process counts separately; behind
+ * two servers a caller gets twice as much. Counted in elapsed time: a clock that is set back delays no window.
  */
 import type { FastifyInstance } from 'fastify'
 import { callerKey } from './caller.ts'
 import { RequestError } from './request-error.ts'
 
 const WINDOW_MS = 60_000
-/** Callers remembered; the longest silent one is forgotten first. */
+/** Cached callers; the one that has been silent longest is removed first. */
 const CALLERS = 10_000
-/** Probes must hear how the server is, whoever else asks from the same address. */
+/** Probes must always get an answer, whatever other requests come from the same address. */
 const PROBE = /^\/(?:ready|health|ojs\/v1\/health)(?:\?|$)/
 
 interface Window {
@@ -18,7 +17,7 @@ interface Window {
   readonly requests: number
 }
 
-/** `perMinute` null: no guard. Registered after the hook that says who is asking; unknown paths count too. */
+/** `perMinute` null: no limit. Registered after the hook that identifies the caller; unknown paths count too. */
 export function guardRate(app: FastifyInstance, perMinute: number | null): void {
   if (perMinute === null) return
   const windows = new Map<string, Window>()
@@ -42,7 +41,7 @@ function count(windows: Map<string, Window>, caller: string): { readonly request
   const known = windows.get(caller)
   const open = known !== undefined && now - known.opened < WINDOW_MS ? known : { opened: now, requests: 0 }
   const window = { opened: open.opened, requests: open.requests + 1 }
-  // Deleted first: the one that asked last comes last.
+  // Deleted first, so that the most recent caller is last.
   windows.delete(caller)
   windows.set(caller, window)
   const [silent] = windows.keys()

@@ -1,7 +1,7 @@
 /**
- * The answer to a body that is too large, while its client is still sending it. A connection that is closed with bytes on
- * their way is reset, and the client never reads why. So the whole answer is written at once, and what still comes is
- * thrown away: until the client has finished, up to a bound in bytes and in time.
+ * The answer to a body that is too large, while its client is still sending it. A connection that is closed with bytes
+ * in transit is reset, and the client never reads the reason. So the complete answer is written at once, and further
+ * bytes are discarded: until the client has finished, up to a limit in bytes and in time.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MEDIA_TYPE } from './body.ts'

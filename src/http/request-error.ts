@@ -1,12 +1,12 @@
 /**
- * Errors of the routes that the engine does not know. Thrown like a PetrelError; status, retryable and hint come from
- * the table in kernel/errors.ts unless given here.
+ * Errors of routes that the engine does not have. Thrown like a PetrelError; status, retryable and hint come from the
+ * table in kernel/errors.ts unless given here.
  */
 import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
 
 export interface RequestErrorHow {
   readonly details?: Readonly<Record<string, unknown>>
-  /** What would be right; default: the hint of its code. */
+  /** The suggested remedy; default: the hint of its code. */
   readonly hint?: string
   /** `error.type` on the wire, e.g. `validation_error`. */
   readonly type?: string
@@ -39,7 +39,7 @@ export class RequestError extends Error {
   }
 }
 
-/** 404 with what clients read: resource_type and resource_id. */
+/** 404 with the fields that clients read: resource_type and resource_id. */
 export function notFound(resource: string, id: string, hint?: string): RequestError {
   return new RequestError('not_found', `there is no ${resource} ${id}`, {
     details: { resource_type: resource, resource_id: id },

@@ -1,4 +1,4 @@
-/** Every route as it was registered: answers "which methods does this path have" and is what the documents are checked against. */
+/** All registered routes: lists the methods of a path, and is compared with the documents. */
 import type { FastifyInstance } from 'fastify'
 
 export interface KnownRoute {
@@ -23,7 +23,7 @@ export class RouteTable {
     return this.#routes
   }
 
-  /** Methods of a path that was asked for; empty: there is no such path. */
+  /** Methods of a requested path; empty: there is no such path. */
   methodsOf(url: string): readonly string[] {
     const path = url.split('?', 1)[0] as string
     return [...new Set(this.#routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]

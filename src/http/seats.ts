@@ -1,13 +1,13 @@
 /**
- * How many requests of one kind may be held open: each takes a socket and memory for as long as its caller likes.
- * Counted per caller, so that one caller cannot take the seats of another, and in all.
+ * Limits how many requests of one kind may be held open: each takes a socket and memory as long as its caller likes.
+ * Counted per caller, so that one caller cannot take the seats of another, and in total.
  */
 import type { FastifyRequest } from 'fastify'
 import { callerKey } from './caller.ts'
 import { RequestError } from './request-error.ts'
 
 export interface SeatRules {
-  /** What takes a seat, in the plural: `event streams`. */
+  /** The requests that take a seat, in the plural: `event streams`. */
   readonly what: string
   readonly perCaller: number
   readonly all: number

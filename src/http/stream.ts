@@ -1,7 +1,7 @@
 /**
- * The events of one instance as server-sent events: its history, then what follows, then `end` when it has its verdict.
- * The id of each is its seq, so a client that reconnects continues where it stopped. A slow reader is waited for; one
- * that takes nothing for too long is disconnected, with the reason.
+ * The events of one instance as server-sent events: its history, then new events, then `end` when it has its verdict.
+ * The id of each event is its seq, so a client that reconnects continues where it stopped. The server waits for a slow
+ * reader, and disconnects one that reads nothing for too long, with the reason.
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -11,12 +11,12 @@ import { instanceWire } from '../wire/instance.ts'
 import { jsonText } from '../wire/json-text.ts'
 import type { UnreadableRows } from '../wire/value.ts'
 
-/** Events that are read ahead of the reader; fewer if they are long. */
+/** Events that are read ahead of the client; fewer if they are long. */
 const PORTION = 500
-/** Proxies close what is silent. */
+/** Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000
 const PATIENCE_MS = 30_000
-/** What was sent last may still be read; then a client that does not hang up is cut off. */
+/** The client may still read the last data; then a client that does not close the connection is disconnected. */
 const LINGER_MS = 1_000
 
 export interface Streaming {

@@ -1,4 +1,4 @@
-/** What routes need that are not described yet: by method and path. */
+/** The access that routes without a description require: by method and path. */
 import type { Access, Scope } from '../operations/caller.ts'
 
 export function accessByPath(method: string, path: string | undefined): Access {
@@ -12,15 +12,15 @@ function scopeOf(method: string, path: string | undefined): Scope {
   if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|later|release))$/.test(path)) return 'work'
   if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
   if (/^\/v1\/(?:instances|sagas|events)(?:\/|$)/.test(path)) return 'enqueue'
-  // Who may decide which gate, its roles say.
+  // The roles of a gate determine who may decide it.
   if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
   return 'admin'
 }
 
-/** Queues, statistics, administration, the registry and the table of schedules are of all tenants together. */
+/** Queues, statistics, administration, the registry and the table of schedules belong to all tenants together. */
 function isShared(method: string, path: string | undefined): boolean {
   if (path === undefined || path.endsWith('/events')) return false
-  // Everyone's jobs are checked by one registry of schemas: a tenant may read it.
+  // One registry of schemas checks the jobs of all tenants: a tenant may read it.
   if (/^\/ojs\/v1\/schemas(?:\/|$)/.test(path)) return method !== 'GET' && method !== 'HEAD'
   return (
     path === '/metrics' ||

@@ -1,6 +1,6 @@
 /**
- * A use case: what it needs of its caller, and what it does. HTTP, the command line and NATS all perform operations, and
- * none of them reaches the engine in another way, so scopes and tenants are checked here and nowhere else.
+ * A use case: the access it requires, and its implementation. HTTP, the command line and NATS all perform operations,
+ * and none of them calls the engine in another way, so scopes and tenants are checked here and nowhere else.
  */
 import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
@@ -10,7 +10,7 @@ import { type Bounds, boundsOf } from './queues/bounds.ts'
 import { BulkChanges } from './runs/bulk-changes.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
-/** What operations work with. */
+/** The services available to operations. */
 export interface Services {
   readonly engine: EngineApi
   readonly logger: Logger | null
@@ -25,9 +25,9 @@ export interface Use extends Services {
 }
 
 export interface Operation<P, R> {
-  /** 'none': any caller, since what it is given is the permission. */
+  /** 'none': any caller, since the argument itself is the permission. */
   readonly access: Access | 'none'
-  /** Also hides what belongs to another tenant. */
+  /** Also hides items of other tenants. */
   readonly run: (use: Use, params: P) => Promise<R>
 }
 
@@ -48,7 +48,7 @@ export class Operations {
   }: {
     readonly engine: EngineApi
     readonly logger: Logger | null
-    /** Aborted when the process shuts down: long changes stop where they are. */
+    /** Aborted when the process shuts down: long changes stop at their current point. */
     readonly closing?: AbortSignal | null
   }) {
     const watch = new InstanceWatch(engine.queries)

@@ -24,14 +24,14 @@ export const showRegistryEntry = operation(LOOK, async ({ engine }, { name }: By
   return row
 })
 
-/** What is left out stays as it is, so that naming the runtime of a type does not enable it. */
+/** Missing fields keep their value, so that naming the runtime of a type does not enable it. */
 export const putRegistryEntry = operation(
   CHANGE,
   ({ engine, caller }, entry: Omit<ListingParams, 'actor'>): Promise<RuntimeRow> =>
     engine.registry.put({ ...entry, actor: actorOf(caller) }),
 )
 
-/** The same for a type that is listed already. */
+/** The same for a type that is already registered. */
 export const changeRegistryEntry = operation(
   CHANGE,
   async (use, entry: Omit<ListingParams, 'actor'>): Promise<RuntimeRow> => {
@@ -40,7 +40,7 @@ export const changeRegistryEntry = operation(
   },
 )
 
-/** The entry as it was: its type is open to all workers. */
+/** The removed entry: its type is open to all workers. */
 export const removeRegistryEntry = operation(CHANGE, async (use, { name }: ByName): Promise<RuntimeRow> => {
   const row = await showRegistryEntry.run(use, { name })
   if (!(await use.engine.registry.remove(name, actorOf(use.caller)))) throw unlisted(name)

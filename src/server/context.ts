@@ -1,4 +1,4 @@
-/** What the routes of /v1, and of the server itself, are given. */
+/** Given to the routes of /v1, and of the server itself. */
 import { routeOf } from '../http/describe/route.ts'
 import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'

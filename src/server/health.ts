@@ -1,7 +1,7 @@
 /**
- * Is this process alive (/health), does its store answer (/ojs/v1/health), should it be sent requests (/ready)?
- * 200 or 503. A process that is shutting down is alive and no longer ready; neither is one whose store answers but takes
- * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many requests ask.
+ * Is this process alive (/health), does its store answer (/ojs/v1/health), should it receive requests (/ready)? 200 or
+ * 503. A process that is shutting down is alive and no longer ready; neither is one whose store answers but accepts no
+ * writes, as on a full disk. Writes are tried at most every two seconds, however many requests come.
  */
 import type { Perform } from '../operations/operation.ts'
 import { type StoreHealth, storeHealth, tryWrite } from '../operations/server/health.ts'
@@ -30,7 +30,7 @@ const Ready = named('Ready', object({ status: word(['ready', 'not_ready']), reas
 
 const READY = { status: 'ready' as const }
 
-/** Why the store takes no writes; null: it does. */
+/** Why the store accepts no writes; null: it does. */
 export class WriteTrial {
   #latest: Promise<string | null> | null = null
   #triedAt = Number.NEGATIVE_INFINITY

@@ -1,4 +1,4 @@
-/** GET /: the latest instances as plain HTML, drawn again every two seconds. No script, no build. */
+/** GET /: the latest instances as plain HTML, refreshed every two seconds. No script, no build. */
 import { escapeHtml } from '../http/html.ts'
 import type { InstanceRow } from '../model/rows.ts'
 import { latestInstances } from '../operations/instances/look.ts'

@@ -31,5 +31,5 @@ export const SERVER_ROUTES = [
   ...INDEX_ROUTES,
 ]
 
-/** With those that are mounted apart, since their bodies are not JSON, or not always. */
+/** Including separately mounted ones, whose bodies are not JSON, or not always. */
 export const DESCRIBED_ROUTES = [...SERVER_ROUTES, ...CORE_ROUTES, ...DEPLOY_ROUTES, ...DECIDE_ROUTES, ...OJS_ROUTES]

@@ -1,4 +1,4 @@
-/** The HTTP server: protocol, guards and routes put together; how it begins and how it ends. */
+/** The HTTP server: protocol, guards and routes combined; its start and its shutdown. */
 import { setMaxListeners } from 'node:events'
 import websocket from '@fastify/websocket'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -30,14 +30,14 @@ export interface ServerOptions {
   readonly engine: EngineApi
   readonly version: string
   readonly port: number
-  /** Default 127.0.0.1: nobody else until someone decides so. */
+  /** Default 127.0.0.1: not reachable from other machines unless an operator decides so. */
   readonly host?: string
   /** Default: `loopback` on an address of this machine alone, `required` on any other. */
   readonly auth?: AuthMode
-  /** What every request without a key must carry, also on loopback: `petrel dev` works with a shell. */
+  /** Required in every request without a key, also on loopback, since `petrel dev` works with a shell. */
   readonly token?: string
   readonly maxBodyBytes?: number
-  /** Requests per minute and caller; null: any number. Default: null on loopback, else 60,000. */
+  /** Requests per minute and caller; null: unlimited. Default: null on loopback, else 60,000. */
   readonly ratePerMinute?: number | null
   /** Opens POST /ojs/v1/admin/reset, which wipes the store. */
   readonly allowReset?: boolean
@@ -51,14 +51,14 @@ export interface Server {
   readonly port: number
   readonly auth: AuthMode
   readonly routes: readonly KnownRoute[]
-  /** Requests that still run after `graceMs` are cut off. Default 10,000. */
+  /** Requests still running after `graceMs` are disconnected. Default 10,000. */
   close(how?: { readonly graceMs?: number }): Promise<void>
 }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 const RATE_PER_MINUTE = 60_000
 const GRACE_MS = 10_000
-/** Time to send a whole request; how long an answer takes is the route's affair. */
+/** Time limit for receiving a request; the route limits the time of its answer. */
 const REQUEST_MS = 60_000
 
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -138,7 +138,7 @@ function makeApp(maxBodyBytes: number): FastifyInstance {
   })
 }
 
-/** While the server closes, a connection ends with its answer: one that is kept open would delay the end. */
+/** While the server closes, a connection ends with its answer, since an open one would delay the shutdown. */
 function endConnections(app: FastifyInstance, closing: AbortSignal): void {
   app.addHook('onSend', async (_, reply) => {
     if (closing.aborted) reply.header('connection', 'close')
@@ -160,14 +160,14 @@ function deliverWebhooks(app: FastifyInstance, params: DispatcherParams): Dispat
   const dispatcher = new Dispatcher(params)
   app.addHook('onReady', async () => dispatcher.start())
   app.addHook('onClose', () => dispatcher.stop())
-  // What this process changed may be an event for a subscription.
+  // A change by this process may be an event for a subscription.
   app.addHook('onResponse', async ({ method }) => {
     if (method !== 'GET') dispatcher.nudge()
   })
   return dispatcher
 }
 
-/** Made for the first request: starting does not wait for it. */
+/** Created for the first request: the start does not wait for it. */
 function documentOf(version: string): () => Promise<string> {
   let printed: Promise<string> | null = null
   return () => {
@@ -176,7 +176,10 @@ function documentOf(version: string): () => Promise<string> {
   }
 }
 
-/** In-flight requests may end; what has not by then is cut off, so that nobody's slow client keeps us alive. */
+/**
+ * Requests in flight may end; those that have not by then are disconnected, so that a slow client cannot delay the
+ * shutdown.
+ */
 async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
   try {
@@ -186,7 +189,7 @@ async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void>
   }
 }
 
-/** Other machines can reach us: then someone must have made a key, or have said in so many words that none is wanted. */
+/** Other machines can reach the server: an operator must have created a key, or have explicitly required none. */
 async function refuseOpenDoor(params: {
   readonly keys: Keys
   readonly auth: AuthMode
@@ -206,7 +209,7 @@ async function refuseOpenDoor(params: {
   })
 }
 
-/** Only ours is agreed to; a client that offers none gets none. */
+/** Only Petrel's own protocol is agreed to; a client that offers none gets none. */
 function chooseProtocol(offered: Set<string>): string | false {
   return offered.has('ojs.v1') ? 'ojs.v1' : false
 }

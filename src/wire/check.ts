@@ -1,13 +1,13 @@
 /**
- * Notes every mistake in a value that does not fit its description, with its place and what would be right. The words are
- * those of Part, which reads definitions too: a mistake reads the same in a file and in a request. A test holds this to
- * what ajv accepts.
+ * Reports every mistake in a value that does not match its description, with its path and a suggestion. The wording is
+ * that of Part, which reads definitions too: a mistake reads the same in a file and in a request. A test compares the
+ * result with that of ajv.
  */
 import { kindOf, type Part } from '../kernel/reading/part.ts'
 import { fits, isMapping, planOf, textFits } from './fit.ts'
 import { NOTE, type Schema } from './schema.ts'
 
-/** `name`: how the value is called in messages. */
+/** `name`: the name of the value in messages. */
 export function noteMistakes(of: Schema, part: Part, name: string): void {
   if (fits(of, part.value)) return
   const { options, type } = planOf(of)

@@ -1,4 +1,4 @@
-/** Facts of the engine about an error as /v1 and `--json` word them. */
+/** Details of engine errors under their names in /v1 and `--json`. */
 import type { ErrorCode, ErrorDetails, Subject } from '../kernel/errors.ts'
 import { anything, flag, named, object, optional, text } from './schema.ts'
 import type { Wire } from './value.ts'

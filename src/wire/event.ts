@@ -1,4 +1,4 @@
-/** Events of the history: of an instance, and of a run by itself. */
+/** Events of the history: of an instance, and of a bare run. */
 import type { StoredEvent } from '../model/rows.ts'
 import { anything, time as moment, named, nullable, object, text, uuid, type Value, whole } from './schema.ts'
 import { json, time } from './value.ts'

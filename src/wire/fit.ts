@@ -1,7 +1,7 @@
-/** Whether a value fits its description. Every request passes here; why it does not fit, check.ts explains. */
+/** Whether a value matches its description. Every request passes here; check.ts explains mismatches. */
 import { NOTE, type Schema } from './schema.ts'
 
-/** What is read of a schema once. */
+/** A compiled schema. */
 interface Plan {
   readonly options: readonly Schema[] | null
   /** null: of any type. */
@@ -93,7 +93,7 @@ export function isMapping(value: unknown): value is Mapping {
 
 function mappingFits(plan: Plan, value: Mapping): boolean {
   for (const [key, field] of plan.fields) {
-    // What every object inherits was not given.
+    // Inherited properties do not count as given.
     const inside = Object.hasOwn(value, key) ? value[key] : undefined
     if (inside === undefined ? plan.required.has(key) : !fits(field, inside)) return false
   }
@@ -113,7 +113,7 @@ function listFits({ items, least, most }: Plan, value: unknown): boolean {
   return items === null || value.every((item) => fits(items, item))
 }
 
-/** A text: what is wrong with it. */
+/** A text: its problem. */
 export function textFits(plan: Plan, value: unknown): boolean | string {
   if (typeof value !== 'string') return false
   if (plan.words !== null) return plan.words.includes(value)
@@ -121,7 +121,7 @@ export function textFits(plan: Plan, value: unknown): boolean | string {
   return plan.fits?.(value as never) ?? true
 }
 
-/** Counted as the databases count, and not to the end of a text that is far too long. */
+/** Counted as the databases count, and only up to the limit of a text. */
 function tooLong(value: string, most: number): boolean {
   return value.length > most && [...value.slice(0, 2 * most + 2)].length > most
 }

@@ -1,4 +1,4 @@
-/** Gates: what they ask, the votes, and what is still missing. */
+/** Gates: their requirements, the votes, and the missing votes. */
 import { type Vote as CastVote, type GateView, votesOf } from '../model/gates.ts'
 import type { GateRow } from '../model/rows.ts'
 import { isOmitted } from '../model/shown.ts'
@@ -117,7 +117,7 @@ export const GateList = named(
   object({ gates: rows(Gate), next_before: nullable(uuid('Send it as `before`.')) }),
 )
 
-/** With how it stands: what it takes, and who is still missing. */
+/** With its progress: the required and the missing votes. */
 export function gateViewWire({ gate, instance, standing }: GateView): Value<typeof GateDetail> {
   const { options, quorum, seats, approvals, rejections, roles, missing, excluded } = standing
   return {

@@ -1,4 +1,4 @@
-/** What an instance was given: by whom it was started, with which input, and what its context holds now. */
+/** The origin of an instance: who started it, its input, and its current context. */
 import type { JsonText } from '../model/rows.ts'
 import type { About } from '../net/slots.ts'
 import { anything, entries, nullable, text, type Value } from './schema.ts'

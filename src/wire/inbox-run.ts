@@ -1,4 +1,4 @@
-/** Runs as clients of the table know them. */
+/** Runs with the names of the table, for its clients. */
 import { unscopedName } from '../kernel/scoped-names.ts'
 import type { Enqueued } from '../model/enqueue.ts'
 import type { RunRow } from '../model/rows.ts'
@@ -18,7 +18,7 @@ import {
 } from './schema.ts'
 import { json, rows, shown, time } from './value.ts'
 
-/** Names that clients of the table know; queue, tenant and what follows is ours. */
+/** Names of the table; queue, tenant and the following ones are Petrel's own. */
 export const INBOX_RUN = {
   id: uuid(),
   type: text('Dotted, and its last word is a version: `billing.invoice.v1`.'),

@@ -90,7 +90,7 @@ export function instanceWire(row: InstanceRow): Value<typeof Instance> {
   }
 }
 
-/** What viewWire() writes; the view of an instance has more, by its notation. */
+/** Written by viewWire(); the view of an instance has further fields, by its notation. */
 export const VIEW = {
   instance: Instance,
   error: anything('Why it failed; null: it did not.'),

@@ -1,13 +1,13 @@
 /**
- * Values as JSON text. What cannot be written (nested too deeply, by a client with plain SQL and an older schema) is
- * replaced by `{ "error": { "code": "unreadable", … } }` where it is, as far inside as it can be found; everything around
- * it is written as it is.
+ * Values as JSON text. A value that cannot be written (nested too deeply, by a client with plain SQL and an older
+ * schema) is replaced by `{ "error": { "code": "unreadable", … } }` at its place, as far inside as possible; everything
+ * around it is written unchanged.
  */
 
-/** How far inside a reply the unreadable part is looked for: list, entry, field, argument. */
+/** How far inside a reply the unreadable part is searched: list, entry, field, argument. */
 const LEVELS = 5
 
-/** Told of each part that was left out: the id of the entry it belongs to, as far as it has one. */
+/** Called for each part that was left out, with the id of its entry, if it has one. */
 export type Unreadable = (id: string, error: unknown) => void
 
 export function jsonText(value: unknown, unreadable: Unreadable): string {
@@ -18,13 +18,13 @@ export function jsonText(value: unknown, unreadable: Unreadable): string {
   }
 }
 
-/** What stands for something that cannot be shown. */
+/** The replacement for a value that cannot be shown. */
 export function placeholder(error: unknown): { readonly error: { readonly code: string; readonly message: string } } {
   const message = `this value cannot be shown: ${error instanceof Error ? error.message : String(error)}`
   return { error: { code: 'unreadable', message } }
 }
 
-/** undefined: a value that JSON leaves out. */
+/** undefined: a value that JSON omits. */
 function inParts(value: unknown, levels: number, id: string, unreadable: Unreadable): string | undefined {
   try {
     return JSON.stringify(value) as string | undefined

@@ -9,7 +9,7 @@ import { NOTE, type Schema, type Value } from './schema.ts'
 
 export type Body = { readonly [name: string]: unknown }
 
-/** Throws with every mistake in it. */
+/** Throws with every mistake in the body. */
 export function checked<S extends Schema>(schema: S, body: Body): Value<S> & Body {
   if (fits(schema, body)) return body as Value<S> & Body
   const notes = new BodyNotes()
@@ -19,8 +19,8 @@ export function checked<S extends Schema>(schema: S, body: Body): Value<S> & Bod
 }
 
 /**
- * Bodies are read before anything is done: nothing has changed when this throws. `outOfRange`: mistakes whose answer has
- * a status of its own, which it gets if nothing else is wrong.
+ * Bodies are read before any change: nothing has changed when this throws. `outOfRange`: mistakes whose answer has a
+ * different status, which is used if there are no other mistakes.
  */
 export function refuseMistakes(notes: BodyNotes, outOfRange: (mistake: Mistake) => boolean = () => false): void {
   const first = notes.mistakes.find((mistake) => !outOfRange(mistake)) ?? notes.mistakes[0]

@@ -1,4 +1,4 @@
-/** Runs of instances. What clients of the table know of a run is in inbox-run.ts. */
+/** Runs of instances. inbox-run.ts has runs with the names of the table. */
 import { unscopedName } from '../kernel/scoped-names.ts'
 import type { RunRow, RunStatus } from '../model/rows.ts'
 import {

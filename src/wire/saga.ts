@@ -1,4 +1,4 @@
-/** Sagas as /v1, `--json` and the answers on NATS show them: the columns of the views, JSON as JSON. */
+/** Sagas as shown by /v1, `--json` and the replies on NATS: the columns of the views, JSON as JSON. */
 import type { RefusedRow } from '../model/commands.ts'
 import {
   type OpenEffect as Effect,
@@ -126,7 +126,7 @@ export const SagaReply = named(
   object({ saga: Saga, steps: list(SagaStep), open_effects: list(OpenEffect) }),
 )
 
-/** One saga with its steps, and what its rollback has not undone. */
+/** One saga with its steps, and the effects that its rollback has not undone. */
 export function sagaViewWire({ saga, steps, open }: SagaView): Value<typeof SagaReply> {
   return {
     saga: { ...sagaWire(saga), result: shown(saga.resultJson, `/v1/instances/${saga.id}`) },

@@ -2,27 +2,27 @@
  * JSON Schemas that carry the TypeScript type of what they describe. One description gives the check of a request, the
  * type its handler works with, the type of a reply and its part of the OpenAPI document.
  *
- * What JSON Schema has no word for (how a mistake is explained, a check by a function, the name of a component) is kept
- * under a symbol, so that `JSON.stringify` writes the schema alone.
+ * What JSON Schema cannot express (the explanation of a mistake, a check by a function, the name of a component) is
+ * stored under a symbol, so that `JSON.stringify` writes only the schema.
  */
 
 declare const VALUE: unique symbol
 declare const OPTIONAL: unique symbol
 export const NOTE: unique symbol = Symbol('note')
 
-/** What goes with a schema beside its keywords. */
+/** The extensions of a schema beside its keywords. */
 export interface Note {
-  /** Its name among the components of the document, which refers to it there. */
+  /** Its name among the components of the document, which refers to it by this name. */
   readonly name?: string
   /** What is expected, after "is": `a date and time between 1970 and 9999`. Default: made from the keywords. */
   readonly is?: string
-  /** What would be right, for the answer to a wrong value. */
+  /** The suggestion in the answer to a wrong value. */
   readonly hint?: string
-  /** What its keywords leave open. A text says in full what is wrong. */
+  /** Checks what its keywords cannot express. Returns a complete description of the problem. */
   readonly fits?: (value: never) => boolean | string
-  /** An object: how it is called in "… has no key 'x'". */
+  /** An object: its name in "… has no key 'x'". */
   readonly what?: string
-  /** Names of entries: what is wrong with one; null: nothing. */
+  /** Names of entries: the problem with one; null: none. */
   readonly nameProblem?: (name: string) => string | null
   readonly optional?: true
 }
@@ -47,7 +47,7 @@ type RequiredOf<F> = { readonly [K in keyof F as F[K] extends Optional ? never :
 type OptionalOf<F> = { readonly [K in keyof F as F[K] extends Optional ? K : never]?: Value<F[K]> }
 type OmittableOf<F> = { readonly [K in keyof F as F[K] extends Optional ? K : never]?: Value<F[K]> | null }
 
-/** JSON Schema's keywords, and what goes with them. */
+/** JSON Schema's keywords, and their extensions. */
 export interface More extends Note {
   readonly description?: string
   readonly [keyword: string]: unknown
@@ -64,7 +64,7 @@ function schema<T>(keywords: object, more: More | string = {}): Schema<T> {
 
 export const text = (more?: More | string): Schema<string> => schema({ type: 'string' }, more)
 
-/** What no database takes as a text is refused. Counted as the databases count: characters, not halves of them. */
+/** Text that no database stores is refused. Counted as the databases count: characters, not surrogates. */
 export const line = (most: number, more: More | string = {}): Schema<string> => {
   const given = typeof more === 'string' ? { description: more } : more
   return schema(
@@ -96,16 +96,13 @@ export const anything = (more?: More | string): Schema<unknown> => schema({}, mo
 export const entries = <T>(values: Schema<T>, more?: More | string): Schema<{ readonly [name: string]: T }> =>
   schema({ type: 'object', additionalProperties: values }, more)
 
-/** An object of a reply. Fields beyond those named may come with later versions: clients must not mind. */
+/** An object of a reply. Later versions may add fields: clients must ignore unknown ones. */
 export const object = <F extends Fields>(
   fields: F,
   more?: More | string,
 ): Schema<Flat<RequiredOf<F> & OptionalOf<F>>> => schema({ type: 'object', ...fieldsOf(fields) }, more)
 
-/**
- * An object of a request: a key that means nothing is a mistake, since it is probably one that was misspelt. null stands
- * for a field that is left out.
- */
+/** An object of a request: an unknown key is a mistake, since it is probably misspelt. null means a missing field. */
 export const asked = <F extends Fields>(
   what: string,
   fields: F,
@@ -124,13 +121,13 @@ export const asked = <F extends Fields>(
   )
 }
 
-/** An object of a request in which keys that are not described are allowed, and ignored. */
+/** An object of a request in which unknown keys are allowed, and ignored. */
 export function extensible<S extends Schema>(of: S): S {
   const { additionalProperties: _, ...rest } = of
   return rest as unknown as S
 }
 
-/** A field that may be missing. */
+/** An optional field. */
 export function optional<T>(of: Schema<T>): Optional<T> {
   return { ...of, [NOTE]: { ...of[NOTE], optional: true } } as unknown as Optional<T>
 }
@@ -143,10 +140,10 @@ export function oneOf<const S extends readonly Schema[]>(options: S, more?: More
   return schema({ anyOf: options }, more)
 }
 
-/** The component of this name, where it occurs in itself. */
+/** A reference to the component of this name, for recursive schemas. */
 export const component = (name: string): Schema<unknown> => schema({ $ref: `#/components/schemas/${name}` })
 
-/** A component of the document: described once there, and referred to by name. */
+/** A component of the document: described once, and referred to by name. */
 export function named<S extends Schema>(name: string, of: S): S {
   return { ...of, [NOTE]: { ...of[NOTE], name } }
 }
@@ -160,7 +157,7 @@ function orNull(of: Schema): Schema {
   if (of[NOTE]?.name === undefined && typeof type === 'string' && of['enum'] === undefined) {
     return { ...of, type: [type, 'null'] }
   }
-  // What may be of any type may be null.
+  // A value of any type may be null.
   if (type === undefined && of['anyOf'] === undefined) return of
   const { optional: _, ...note } = of[NOTE] ?? {}
   return {
@@ -174,7 +171,7 @@ function fieldsOf(fields: Fields): { readonly properties: Fields; readonly requi
   return { properties: fields, ...(required.length === 0 ? {} : { required }) }
 }
 
-/** What no database takes as a text. */
+/** Text that no database stores. */
 export function storable(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed()
 }

@@ -1,4 +1,4 @@
-/** Steps: where each node of an instance stands. */
+/** Steps: the state of each node of an instance. */
 import type { StepRun } from '../model/queries/steps.ts'
 import type { Json, Node } from '../net/net.ts'
 import { failureOf, type StepView } from '../views/steps.ts'
@@ -66,7 +66,7 @@ export const Step = named(
   }),
 )
 
-/** `own`: what only its notation shows. */
+/** `own`: fields that only its notation has. */
 export function stepWire(
   step: StepView & { readonly own?: { readonly [field: string]: unknown } },
   dependsOn: readonly string[],
@@ -100,7 +100,7 @@ function taskWire({ work }: Node) {
   return { type: work.type, queue: work.queue, agent, action }
 }
 
-/** Executions so far, the current one too. */
+/** Executions so far, including the current one. */
 function attempts(run: StepRun | null): number {
   if (run === null) return 0
   const more = run.status === 'leased' || run.status === 'succeeded' ? 1 : 0

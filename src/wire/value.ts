@@ -6,7 +6,7 @@ import { list, named, object, oneOf, type Schema, text, type Value, whole } from
 
 export type Wire = { readonly [key: string]: unknown }
 
-/** Stands for a row that cannot be shown. */
+/** Replaces a row that cannot be shown. */
 export const Unreadable = named(
   'Unreadable',
   object(
@@ -20,12 +20,12 @@ export function rows<T>(row: Schema<T>, description?: string): Schema<readonly (
   return list(oneOf([row, Unreadable]) as Schema<T | Value<typeof Unreadable>>, description)
 }
 
-/** Where an entry that cannot be shown is recorded: `engine.faults`. */
+/** Records an entry that cannot be shown: `engine.faults`. */
 export interface UnreadableRows {
   note(place: string, id: string, error: unknown): void
 }
 
-/** Rows one by one: one that cannot be shown becomes an entry with its id and the code `unreadable`. */
+/** Rows one by one: a row that cannot be shown becomes an entry with its id and the code `unreadable`. */
 export function wireEach<R extends { readonly id: string | number }, T>(
   faults: UnreadableRows,
   rows: readonly R[],
@@ -41,14 +41,14 @@ export function wireEach<R extends { readonly id: string | number }, T>(
   })
 }
 
-/** A stored value in a list or a view. One that was left out says how long it is and where it can be read whole. */
+/** A stored value in a list or a view. For an omitted value its length and the link to the complete value are shown. */
 export function shown(text: string | null, href: string): unknown {
   const value = json(text)
   if (!isOmitted(text)) return value
   return { $omitted: { ...(value as { readonly $omitted: object }).$omitted, href } }
 }
 
-/** null also for a time beyond those that RFC 3339 has, which only a client with plain SQL can write. */
+/** null also for a time outside the range of RFC 3339, which only a client with plain SQL can write. */
 export function time(at: number): string
 export function time(at: number | null): string | null
 export function time(at: number | null): string | null {
@@ -57,7 +57,7 @@ export function time(at: number | null): string | null {
 
 const LAST = 8_640_000_000_000_000
 
-/** Stored JSON text as its value; text that is not JSON (written by a foreign client) as the text it is. */
+/** Stored JSON text as its value; text that is not JSON (written by a foreign client) as a string. */
 export function json(text: string | null): unknown {
   if (text === null) return null
   try {

@@ -1,4 +1,7 @@
-/** Reasons as sentences, for whoever is woken by one. How moments are told is the reader's: a clock, or a span. */
+/**
+ * Reasons as sentences, for the person on call. The reader determines how times are shown: by the clock, or as a
+ * duration.
+ */
 
 import type { Failure } from '../net/marking.ts'
 import type { NodeFailure } from '../net/slots.ts'
@@ -118,7 +121,7 @@ export function rulesWords(rules: AdmissionReason['rules']): string {
   return [...told, ...(rules.at(-1)?.when === null ? [] : ['else keep out'])].join('; ')
 }
 
-/** Entries of the context that rules ask for: what somebody could write so that they say yes. */
+/** Entries of the context that rules read: what a person could write so that the rules admit. */
 export function namesAsked(rules: AdmissionReason['rules']): readonly string[] {
   const texts = rules.flatMap(({ when }) => when ?? [])
   const found = texts.flatMap((text) =>

@@ -80,7 +80,7 @@ function reasonWire(reason: Reason): Reasoned {
   return { ...held, kind: reason.kind, text }
 }
 
-/** Names in snake_case; what ends in At, or is named as a moment, as RFC 3339. */
+/** Names in snake_case; names that end in At, or are listed as times, as RFC 3339. */
 function snake(value: object): Wire {
   return Object.fromEntries(
     Object.entries(value).map(([key, given]) => {

@@ -1,5 +1,5 @@
 /**
- * A route, described once: the description checks the request, types what the handler gets and gives back, and is the
+ * A route, described once: the description checks the request, types the handler's parameters and result, and is the
  * route's part of the OpenAPI document.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
@@ -22,7 +22,7 @@ export interface Header {
 
 export interface Answer<S extends Schema = Schema> {
   readonly description: string
-  /** Left out: the answer has no body worth describing. */
+  /** If absent, the body of the answer is not described. */
   readonly schema?: S
   /** Default: OJS's own under /ojs, else application/json. */
   readonly type?: string
@@ -34,12 +34,12 @@ export type Answers = { readonly [status: string]: Answer }
 
 export interface BodyOf<S extends Schema = Schema> {
   readonly schema: S
-  /** true: an empty body stands for {}. */
+  /** true: an empty body means {}. */
   readonly optional?: boolean
   readonly example?: unknown
-  /** Default: one, as of answers. Given: texts, which the route reads. */
+  /** Default: an object, as for answers. Given: texts, which the route parses. */
   readonly types?: readonly string[]
-  /** true: the route reads it, since it may also be something else. */
+  /** true: the route reads the body, since it may also be something else. */
   readonly readByRoute?: boolean
 }
 
@@ -48,22 +48,22 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly summary: string
   readonly description?: string
   /**
-   * The operation that it performs, or the first of them: whoever may not do that is refused before the body is read.
-   * `none`: anybody may ask. A scope, or an access: for a route that only answers what the server knows itself, or that
-   * needs more than its operations do.
+   * The operation that it performs, or the first of several: a caller without access to it is refused before the body
+   * is read. `none`: open to any caller. A scope, or an access: for a route whose answer comes from the server alone,
+   * or that requires more than its operations do.
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any parameters and result
   readonly does?: Operation<any, any> | Access | Scope | 'none'
-  /** Left out: a GET takes no parameters; what follows the path of others is not looked at. */
+  /** If absent: a GET takes no parameters; the query string of other methods is ignored. */
   readonly query?: P
-  /** Parameters that it does not take. Default: refused where `query` is looked at. */
+  /** Parameters that it does not accept. Default: refused if `query` is checked. */
   readonly otherQuery?: 'ignored'
   readonly headers?: readonly Header[]
   readonly body?: BodyOf<S>
-  /** Takes a body that says nothing: `a cancel`. */
+  /** Accepts an empty body only: `a cancel`. */
   readonly nothing?: string
   readonly answers: A
-  /** Besides those that any route can answer with. */
+  /** In addition to those that any route can return. */
   readonly errors?: readonly ErrorCode[]
   /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
   readonly stream?: 'always' | 'accepted'
@@ -86,15 +86,15 @@ export interface Asked<Path extends string, P extends Params, B> {
   readonly reply: FastifyReply
 }
 
-/** What an answer may be: of one of those described; a reply, if the handler has sent it itself. */
+/** The possible answers: one of the described ones; a reply, if the handler has sent it itself. */
 type Answered<A extends Answers> = Value<NonNullable<A[keyof A]['schema']>> | FastifyReply
 
-/** What the handlers of every group are given. */
+/** Given to the handlers of every group. */
 export interface Context {
   readonly operations: Operations
 }
 
-/** C: what the handlers of a group of routes are given. */
+/** C: given to the handlers of a group of routes. */
 export interface Route<C = never> {
   readonly method: Method
   /** As the router has it: `/v1/runs/:id`. */
@@ -159,7 +159,7 @@ function readBody(request: FastifyRequest, body: BodyOf | undefined): Body | nul
   return checked(body.schema, bodyObject(request, { empty: body.optional === true ? 'allowed' : 'refused' }))
 }
 
-/** 'none': anybody may ask. */
+/** 'none': open to any caller. */
 export function accessOf({
   method,
   path,

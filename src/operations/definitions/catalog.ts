@@ -1,6 +1,6 @@
 /**
  * The definitions of a store: deployed, versioned, started by name, retired. Deploying and retiring lock the name, so
- * versions, the schedule of the trigger and the event that tells of it are written together.
+ * versions, the schedule of the trigger and the event about it are written together.
  */
 
 import type { DefinitionChange, EngineApi } from '../../engine/api.ts'
@@ -29,7 +29,7 @@ import { nextStep, type Step } from './versions.ts'
 
 export interface Deployed {
   readonly row: DefinitionRow
-  /** versions.ts tells what each means. */
+  /** versions.ts explains each. */
   readonly what: 'created' | 'unchanged' | 'replaced' | 'restored'
   readonly warnings: readonly LocatedMistake[]
 }
@@ -49,9 +49,9 @@ export class Catalog {
     this.#logger = p.logger
   }
 
-  /** Refuses whatever a start would refuse. Sent again, it changes nothing. */
+  /** Refuses everything that a start would refuse. Repeating it changes nothing. */
   async deploy(p: {
-    /** Only named in errors. */
+    /** Only used in errors. */
     readonly file: string
     readonly text: string
     readonly tenant: string | null
@@ -97,7 +97,7 @@ export class Catalog {
     return { row: stored, what, warnings: [...(definition.warnings ?? []), ...frozen] }
   }
 
-  /** Definitions that are in service, for one that names them. */
+  /** Definitions in service, for a definition that refers to them. */
   deployed(tenant: string | null): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
     return { resolve: this.#texts(tenant), names: () => this.#engine.queries.definitions.names({ tenant }) }
   }
@@ -112,7 +112,10 @@ export class Catalog {
     return this.#engine.queries.definitions.get(p)
   }
 
-  /** Nothing starts these any more, their triggers are off; what runs goes on. `version` null: all of them. */
+  /**
+   * These can no longer be started, and their triggers are off; running instances continue. `version` null: all of
+   * them.
+   */
   async retire(p: Given): Promise<readonly DefinitionHead[]> {
     const { tenant, name, version, actor } = p
     const ids = await this.#engine.deployments.change({
@@ -141,7 +144,7 @@ export class Catalog {
     }
   }
 
-  /** Says what there is instead: versions if only the version is unknown, else names. */
+  /** Suggests existing names: versions if only the version is unknown, else names. */
   async unknown({ tenant, name, version }: DefinitionName & { readonly version: string | null }): Promise<PetrelError> {
     const { definitions } = this.#engine.queries
     const query = { tenant, name, dialect: null, limit: MOST_KNOWN, before: null }
@@ -151,7 +154,10 @@ export class Catalog {
     return unknownDefinition(name, version, { near, known: words.slice(0, MOST_KNOWN) })
   }
 
-  /** Where a definition finds those it is made of: what is latest when it is deployed becomes part of it. */
+  /**
+   * Resolves the definitions that a definition refers to: the latest version at the time of the deploy becomes part of
+   * it.
+   */
   #texts(tenant: string | null): Resolve {
     return async (name) => {
       const row = await this.#engine.queries.definitions.get({ tenant, name, version: null })
@@ -161,12 +167,12 @@ export class Catalog {
   }
 }
 
-/** All of a row but what its place among the versions decides. */
+/** All columns except those that depend on its position among the versions. */
 type Draft = Omit<DefinitionRow, 'version' | 'number' | 'latest' | 'usedAt' | 'retiredAt' | 'createdAt' | 'createdBy'>
 
 interface Written {
   readonly what: Deployed['what']
-  /** null: as it lies in the store. */
+  /** null: as stored. */
   readonly row: DefinitionRow | null
   readonly own: DefinitionHead
 }
@@ -178,7 +184,7 @@ function taken(
   nets: readonly NetRow[],
 ): DefinitionChange<Written> {
   const { what } = step
-  // Its nets are written even so: should one be missing, deploying again mends it.
+  // Its nets are written in any case: if one is missing, deploying again repairs it.
   if (what === 'unchanged') return { result: { what, row: null, own: step.head }, nets }
   const place = what === 'created' ? { id: draft.id, version: step.version, number: step.number } : step.head
   const { id, version, number } = place

@@ -1,4 +1,7 @@
-/** Reads one definition in a thread of its own (thread.ts), and plans it. Other definitions are asked of the thread that began it. */
+/**
+ * Reads one definition in a separate thread (thread.ts), and plans it. Other definitions are requested from the parent
+ * thread.
+ */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { planApart } from '../../engine/planning.ts'

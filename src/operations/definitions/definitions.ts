@@ -1,4 +1,4 @@
-/** Definitions of the caller's tenant: deploy, list, look, retire. */
+/** Definitions of the caller's tenant: deploy, list, get, retire. */
 import { isStorable } from '../../kernel/json-limits.ts'
 import type { DefinitionHead, DefinitionQuery, DefinitionRow } from '../../model/definitions.ts'
 import { actorOf } from '../caller.ts'
@@ -12,7 +12,7 @@ interface Named {
   readonly version: string | null
 }
 
-/** `file` is only named in errors. Sent again, it changes nothing. */
+/** `file` is only used in errors. Repeating it changes nothing. */
 export const deployDefinition = operation(
   { scope: 'admin' },
   async (use, given: { readonly file: string; readonly text: string }): Promise<Deployed> => {
@@ -47,7 +47,7 @@ export const showDefinition = operation(
   (use, named: Named): Promise<DefinitionRow> => findDefinition(use, named),
 )
 
-/** `version` null: all of them. Nothing starts them any more; what runs continues. */
+/** `version` null: all of them. They can no longer be started; running instances continue. */
 export const retireDefinition = operation(
   { scope: 'admin' },
   async (use, named: Named): Promise<readonly DefinitionHead[]> => {
@@ -61,7 +61,7 @@ type Paging = Pick<DefinitionQuery, 'limit' | 'before'>
 
 async function findDefinition(use: Use, named: Named): Promise<DefinitionRow> {
   const { tenant } = use.caller
-  // One store would find nothing under a name that no row can have, the other would break.
+  // With an invalid name, one store would find nothing and the other would fail.
   const possible = [named.name, named.version ?? ''].every(isStorable)
   const row = possible ? await use.engine.queries.definitions.get({ ...named, tenant }) : null
   if (row !== null) return row
@@ -69,7 +69,7 @@ async function findDefinition(use: Use, named: Named): Promise<DefinitionRow> {
   throw await catalog.unknown({ ...named, tenant, ...(possible ? {} : { version: null }) })
 }
 
-/** Loads the compilers' part only for what needs it: the command line performs operations, too. */
+/** Loads the compilers only for operations that need them, since the command line performs operations, too. */
 async function catalogOf({ engine, logger }: Use): Promise<Catalog> {
   const { Catalog } = await import('./catalog.ts')
   return new Catalog({ engine, logger })

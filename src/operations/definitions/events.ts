@@ -1,7 +1,7 @@
 /**
- * Events from outside start what listens to them: the latest version of each name whose trigger names the event, if its
- * condition holds. Each of them starts in a transaction of its own, under a key made of the event's id: a process that
- * dies half way has started some, and the same event sent again starts the rest and nothing twice.
+ * External events start the definitions that listen to them: the latest version of each name whose trigger names the
+ * event, if its condition is true. Each start is a separate transaction, under a key derived from the event's id: if a
+ * process dies half way, the same event sent again starts the rest, and nothing twice.
  */
 
 import type { EngineApi } from '../../engine/api.ts'
@@ -20,7 +20,7 @@ import { operation } from '../operation.ts'
 export interface Publish {
   readonly type: string
   readonly payload: Json
-  /** null: one is made. Sent again under the same id, an event starts nothing twice. */
+  /** null: one is generated. With the same id, an event starts nothing twice. */
   readonly id: string | null
   readonly tenant: string | null
   readonly actor: string | null
@@ -32,10 +32,10 @@ export interface Published {
     readonly name: string
     readonly version: string
     readonly instanceId: string
-    /** false: the same event had started it before. */
+    /** false: the same event had already started it. */
     readonly created: boolean
   }[]
-  /** Who listens, but did not start: the condition did not hold or could not be evaluated, or the start was refused. */
+  /** Listeners that did not start: the condition was false or could not be evaluated, or the start was refused. */
   readonly passed: readonly { readonly name: string; readonly condition: string | null; readonly why: string }[]
 }
 
@@ -44,7 +44,7 @@ type Passed = Published['passed'][number]
 
 const LONGEST_WORD = 200
 const MOST_KNOWN = 100
-/** Not about one definition: the store is away, or the payload is one that nobody could start with. */
+/** Not about one definition: the store is unavailable, or no definition could start with this payload. */
 const OF_ALL: ReadonlySet<string> = new Set(['unavailable', 'unstorable', 'payload_too_large'])
 
 const evaluate = newEvaluator()
@@ -81,7 +81,7 @@ export class Events {
     return { id, started, passed }
   }
 
-  /** null: the condition holds. */
+  /** null: the condition is true. */
   #whyNot(condition: string, { type, payload, id }: Publish): string | null {
     const own = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {}
     const scope = { ...(own as { readonly [key: string]: Json }), payload, event: { type, id, payload } }
@@ -94,7 +94,7 @@ export class Events {
     }
   }
 
-  /** Why it was refused, if it was: one that cannot be started must not keep the others from it. */
+  /** Why it was refused, if it was: a definition that cannot be started must not prevent the others from starting. */
   async #start(head: DefinitionHead, p: Publish): Promise<readonly Started[] | string> {
     const { name } = head
     try {
@@ -143,7 +143,7 @@ export class Events {
   }
 }
 
-/** Names are encoded: an id may hold colons. Ids of two tenants are not the same event. */
+/** Names are encoded, since an id may contain colons. The same id in two tenants means two events. */
 function eventKey({ id, tenant }: Publish, name: string): string {
   const whose = tenant === null ? 'petrel:event' : `petrel:event@${encodeURIComponent(tenant)}`
   return `${whose}:${id}:${encodeURIComponent(name)}`
@@ -158,7 +158,7 @@ function checkWord(word: string, what: 'type' | 'id'): void {
   storableText(word, `${what} of an event`, LONGEST_WORD * 8, { field: what })
 }
 
-/** Starts what waits for this event in the caller's tenant. */
+/** Starts the listeners of this event in the caller's tenant. */
 export const publishEvent = operation(
   { scope: 'enqueue' },
   ({ engine, logger, caller }, event: Pick<Publish, 'type' | 'payload' | 'id'>): Promise<Published> =>

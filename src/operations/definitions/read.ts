@@ -1,16 +1,16 @@
-/** Definitions read and planned: small ones in this thread, large ones in a thread of their own. */
+/** Definitions read and planned: small ones in this thread, large ones in a separate one. */
 import type { EngineApi } from '../../engine/api.ts'
 import { readInPlace } from '../../notations/read.ts'
 import type { Definition } from '../../notations/source/definition.ts'
 import type { ReadOptions } from '../../notations/source/named-definitions.ts'
 import { inThread, unlessLarge } from './thread.ts'
 
-/** As it is stored. */
+/** In its stored form. */
 export interface PlannedDefinition extends Omit<Definition, 'start'> {
   readonly planned: ReturnType<EngineApi['planDefinition']>
 }
 
-/** `file` is only named in errors. */
+/** `file` is only used in errors. */
 export async function readDefinition(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
   return unlessLarge(text, options, {
     here: (bounded) => readInPlace(file, text, bounded),
@@ -18,7 +18,7 @@ export async function readDefinition(file: string, text: string, options: ReadOp
   })
 }
 
-/** Refuses what a start would refuse. */
+/** Refuses everything that a start would refuse. */
 export async function planDefinition(
   file: string,
   text: string,

@@ -1,4 +1,4 @@
-/** Errors on their way out of a thread: a copy would lose their class and what they say beside their message. */
+/** Errors sent from a thread: a structured copy would lose their class and all fields besides the message. */
 import { type ErrorCode, PetrelError } from '../../kernel/errors.ts'
 import { NetError } from '../../net/compile.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'

@@ -1,6 +1,6 @@
 /**
- * Who may start a thread: so many at a time, one of each owner, and owners in rotation. Whoever sends a hundred files that
- * take a minute each waits for them alone.
+ * Limits the threads: a fixed number at a time, one per owner, and owners in rotation. An owner that sends a hundred
+ * files that take a minute each delays only itself.
  */
 export class ThreadLine {
   readonly #most: number

@@ -1,9 +1,9 @@
 /**
- * Large definitions are read in a thread of their own: parsing and compiling thousands of steps takes seconds, in which
- * this process could answer nobody. What is to be stored is checked, hashed and written out there too: what comes back
- * is text, which costs this thread a copy, where thousands of objects would cost it half a second. A thread that takes
- * too long or too much memory is ended. Code that runs from its sources has no file for a thread to load; there they
- * are read in place.
+ * Large definitions are read in a separate thread: parsing and compiling thousands of steps takes seconds, during which
+ * this process could not answer. The thread also checks, hashes and serialises what will be stored: it returns text,
+ * which this thread only copies, while thousands of objects would take it half a second. A thread that takes too long
+ * or too much memory is terminated. Code that runs from its sources has no file for a thread to load; it reads
+ * definitions in place.
  */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ import type { PlannedDefinition } from './read.ts'
 import { receivedError, type SentError } from './thread-errors.ts'
 import { ThreadLine } from './thread-line.ts'
 
-/** Below it a thread takes longer to start than the file to read. */
+/** Below this size a thread takes longer to start than the file to read. */
 const LARGE = 64 * 1024
 const MOST_MS = 60_000
 const MOST_MB = 1_024
@@ -26,14 +26,14 @@ export interface ThreadTask {
   readonly file: string
   readonly text: string
   readonly strict: boolean | undefined
-  /** Other definitions can be asked for. */
+  /** Other definitions can be requested. */
   readonly resolves: boolean
   readonly names: boolean
-  /** null: it is not to be stored. */
+  /** null: it will not be stored. */
   readonly limits: StartLimits | null
 }
 
-/** What was asked for: `planned` where there are limits, `definition` where there are none. */
+/** The request: `planned` if there are limits, `definition` if there are none. */
 interface Answer {
   readonly definition: Definition
   readonly planned: PlannedDefinition
@@ -50,20 +50,20 @@ export interface ToThread {
   readonly answer: unknown
 }
 
-/** Built beside this file; null: this runs from its sources. */
+/** Built beside this file; null: the code runs from its sources. */
 const CODE = import.meta.url.endsWith('.ts') ? null : new URL('./definition-thread.js', import.meta.url)
 
-/** What was begun in place is too large for it. */
+/** The reading begun in place turned out to be too large for it. */
 class TooLarge extends Error {}
 
-/** A small file may be made of large ones: once it asks for so much, it is read again in a thread. */
+/** A small file may refer to large ones: once it requests that much, it is read again in a thread. */
 export async function unlessLarge<T>(
   text: string,
   options: ReadOptions,
   how: { here(options: ReadOptions): Promise<T>; inThread(): Promise<T> },
 ): Promise<T> {
   const { resolve, tools } = options
-  // Tools that a program brought cannot be taken along.
+  // Custom tools of a program cannot be passed to a thread.
   if (tools !== undefined || CODE === null || !existsSync(fileURLToPath(CODE))) return how.here(options)
   let weight = weightOf(text)
   if (weight > LARGE) return how.inThread()

@@ -13,7 +13,7 @@ import { type DefinitionHead, latestOf } from '../../model/definitions.ts'
 
 export interface Wanted {
   readonly name: string
-  /** null: its author does not count. */
+  /** null: versions are numbered automatically. */
   readonly version: string | null
   readonly sourceHash: string
   readonly netHash: string
@@ -29,7 +29,7 @@ export function nextStep(versions: readonly DefinitionHead[], wanted: Wanted): S
   const { version, sourceHash } = wanted
   if (version === null) {
     const latest = latestOf(versions)
-    // The same text may be another net: what it is made of may have been deployed anew.
+    // The same text may be another net: a definition it refers to may have been deployed again.
     const same = latest !== null && latest.sourceHash === sourceHash && latest.netHash === wanted.netHash
     return same ? { what: 'unchanged', head: latest } : { what: 'created', version: nextNumber(versions), number }
   }

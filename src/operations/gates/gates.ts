@@ -1,4 +1,4 @@
-/** What waits for people: list, look, vote, and links to vote by. */
+/** Gates: list, get, vote, and links to vote by. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import type { GateAnswer, GateView } from '../../model/gates.ts'
@@ -24,13 +24,13 @@ export const showGate = operation({ scope: 'read' }, (use, { id }: ById): Promis
 
 type Vote = Pick<GateAnswer, 'approved' | 'answer' | 'reason'>
 
-/** The gate after a vote, and what became of its instance. */
+/** The gate after a vote, and the state of its instance. */
 export interface Voted {
   readonly view: GateView
   readonly instance: InstanceRow
 }
 
-/** One vote of the caller, with its roles: these decide who may vote at which gate. */
+/** One vote of the caller, with its roles, which determine at which gates it may vote. */
 export const voteOnGate = operation({ scope: 'enqueue' }, async (use, { id, ...vote }: ById & Vote): Promise<Voted> => {
   const { gate } = await findGate(use, id)
   const { caller, engine } = use
@@ -38,7 +38,7 @@ export const voteOnGate = operation({ scope: 'enqueue' }, async (use, { id, ...v
   return { view: await findGate(use, id), instance }
 })
 
-/** Makes a link by which one person votes. */
+/** Creates a link by which one person votes. */
 export const makeGateLink = operation(
   { scope: 'admin' },
   async (use, { id, ...asked }: ById & Omit<LinkAsked, 'gateId' | 'actor'>): Promise<MadeLink> => {
@@ -47,7 +47,7 @@ export const makeGateLink = operation(
   },
 )
 
-/** What a link is for. */
+/** What a link permits. */
 export interface Invited {
   readonly invitation: Invitation
   readonly view: GateView
@@ -66,7 +66,7 @@ export const openLink = operation(
   },
 )
 
-/** One vote of the person whom the link names. */
+/** One vote of the person named by the link. */
 export const voteByLink = operation(
   'none',
   async (use, { token, ...vote }: Vote & { readonly token: string }): Promise<Voted> => {

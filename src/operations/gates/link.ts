@@ -1,6 +1,7 @@
 /**
  * Links that let one person decide one gate without a key. The token is a JWT (HS256) that names the person, the roles,
- * the gate, when it ends, and itself; the secret is made once per store. A link works once because a person votes once.
+ * the gate, its expiry and a unique id; the secret is created once per store. A link works once because a person votes
+ * once.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../engine/api.ts'
@@ -12,7 +13,7 @@ export const DECIDE_PATH = '/gates/decide/'
 export const LONGEST_LINK_SECONDS = 366 * 86_400
 
 const AUDIENCE = 'petrel:gate'
-/** The router gives up on longer ones. */
+/** The router rejects longer ones. */
 const LONGEST_TOKEN = 1000
 
 export interface LinkAsked {
@@ -20,7 +21,7 @@ export interface LinkAsked {
   readonly subject: string
   readonly roles: readonly string[]
   readonly expiresInSeconds: number
-  /** Who makes it. */
+  /** Who creates it. */
   readonly actor: string | null
 }
 
@@ -30,7 +31,7 @@ export interface MadeLink {
   readonly expiresAt: number
 }
 
-/** What a good token says. */
+/** The content of a valid token. */
 export interface Invitation {
   readonly id: string
   readonly gateId: string
@@ -61,7 +62,10 @@ export async function makeLink(engine: EngineApi, asked: LinkAsked): Promise<Mad
   return { id, path: `${DECIDE_PATH}${token}`, expiresAt }
 }
 
-/** Throws `denied` for what we did not sign and for what has expired; what is no token at all is not found. */
+/**
+ * Throws `denied` for a token with a wrong signature or past its expiry; a text that is not a token at all is not
+ * found.
+ */
 export async function readLink(engine: EngineApi, token: string): Promise<Invitation> {
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) {
     throw new PetrelError('not_found', 'there is no such link; is it whole?', { reason: 'malformed' })

@@ -1,4 +1,4 @@
-/** What people do to an instance: start an idle one, cancel, retry, patch its context. */
+/** Changes to an instance: start an idle one, cancel, retry, patch its context. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { OpenEffect } from '../../model/sagas.ts'
@@ -37,13 +37,13 @@ export const startInstance = operation({ scope: 'enqueue' }, async (use, { id }:
   return use.engine.startInstance({ id: row.id, actor: actorOf(use.caller) })
 })
 
-/** As its notation has it: what is done stays, or is undone. */
+/** In the mode of its notation: completed work stays, or is undone. */
 export const cancelInstance = operation({ scope: 'enqueue' }, async (use, { id }: ById): Promise<InstanceRow> => {
   const row = await findInstance(use, id)
   return cancelAsNotation(use.engine, row, actorOf(use.caller))
 })
 
-/** `open`: what the rollback of the old one left, which the new one does not undo. */
+/** `open`: effects that the rollback of the old one left, which the new one does not undo. */
 export interface Retried extends Started {
   readonly of: string
   readonly open: readonly OpenEffect[]

@@ -1,4 +1,4 @@
-/** An instance that a caller names. What belongs to another tenant does not exist for them. */
+/** An instance named by a caller. Instances of other tenants do not exist for it. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import type { InstanceRow } from '../../model/rows.ts'

@@ -1,11 +1,11 @@
-/** What an instance was given: by whom it was started, with which input, and what its context holds now. */
+/** The origin of an instance: who started it, its input, and its current context. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { JsonText, SlotRow } from '../../model/rows.ts'
 import { PAGE_BYTES } from '../../model/shown.ts'
 import { SLOT, type SlotKey } from '../../net/slots.ts'
 
 export interface Given {
-  /** The initiator and what came with the start; null: nothing did. */
+  /** The initiator and the data given at the start; null: none. */
   readonly about: JsonText | null
   readonly input: JsonText | null
   readonly context: ReadonlyMap<string, JsonText>

@@ -1,4 +1,4 @@
-/** What happened to instances: pages of the history, the same in a notation's own words, telemetry, and following one. */
+/** The history of instances: pages of it, the same in a notation's own terms, telemetry, and following one instance. */
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
@@ -10,14 +10,14 @@ import { findInstance, netOf } from './find.ts'
 
 interface Asked {
   readonly id: string
-  /** Events behind this seq. */
+  /** Events after this seq. */
   readonly after: number
   readonly limit: number
 }
 
 export interface EventPage<E = StoredEvent> {
   readonly events: readonly E[]
-  /** What the next page is asked for with. */
+  /** The cursor of the next page. */
   readonly next: number
   readonly more: boolean
 }
@@ -27,7 +27,7 @@ export const listEvents = operation({ scope: 'read' }, async (use, { id, after, 
   return pageAfter(row, after, await use.engine.queries.instanceEvents({ instanceId: row.id, afterSeq: after, limit }))
 })
 
-/** What a stream of one instance reads, portion by portion. */
+/** Batches read by a stream of one instance. */
 export interface Followed {
   read(after: number, limit: number): Promise<Portion>
   /** Resolves when there is more to read, or with the signal. */
@@ -39,7 +39,7 @@ export interface Portion {
   readonly row: InstanceRow | null
   readonly events: readonly StoredEvent[]
   readonly more: boolean
-  /** Nothing will follow. */
+  /** No further events will follow. */
   readonly ended: boolean
 }
 
@@ -50,7 +50,7 @@ export const followInstance = operation(
     const { queries } = use.engine
     return {
       read: async (after, limit) => {
-        // Before the events: an end that is seen here has all its events already.
+        // Read before the events: an end that is seen here has all its events already.
         const row = await queries.instance(instanceId)
         const some = row === null || row.eventSeq > after
         const events = some ? await queries.instanceEvents({ instanceId, afterSeq: after, limit }) : []
@@ -62,7 +62,7 @@ export const followInstance = operation(
   },
 )
 
-/** In the words of the notation. */
+/** In the terms of the notation. */
 export const listExecutionEvents = operation(
   { scope: 'read' },
   async (use, { id, ...asked }: LogAsked & { readonly id: string }): Promise<LogPage> => {
@@ -103,7 +103,7 @@ function pageAfter({ eventSeq }: InstanceRow, after: number, events: readonly St
   return { events, next: last ?? after, more: last !== null && last < eventSeq }
 }
 
-/** Some notations provide it, and the instance is of another. */
+/** Some notations provide it, and the instance is of a different one. */
 function unsupported(what: string, part: keyof Projection, { id, dialect }: InstanceRow): PetrelError {
   const kinds = NOTATIONS.filter(({ project }) => project[part] !== undefined).map(({ project }) => project.terms.kind)
   const message = `${what}: a ${kinds.join(' or a ')} has them; this instance is of ${dialect}`

@@ -1,4 +1,4 @@
-/** What can be read of instances: lists, one of them, its net, steps, reasons for waiting and results. */
+/** Reads of instances: lists, one of them, its net, steps, reasons for waiting and results. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
 import type { InstanceQuery } from '../../model/queries/queries.ts'
@@ -21,7 +21,7 @@ interface ById {
   readonly id: string
 }
 
-/** `startKey`: as the caller names it. */
+/** `startKey`: as named by the caller. */
 export const listInstances = operation(
   { scope: 'read' },
   ({ engine, caller: { tenant } }, query: Omit<InstanceQuery, 'tenant'>): Promise<Page<InstanceRow>> => {
@@ -32,7 +32,7 @@ export const listInstances = operation(
   },
 )
 
-/** Those that no other instance started, newest first, and the time they are shown for. */
+/** Root instances, newest first, and the time of the list. */
 export const latestInstances = operation(
   { scope: 'read' },
   async (
@@ -50,7 +50,7 @@ export const findOneInstance = operation(
   (use, { id }: ById): Promise<InstanceRow> => findInstance(use, id),
 )
 
-/** `results`: by node. `own`: what only its notation shows. */
+/** `results`: by node. `own`: fields that only its notation has. */
 export interface InstanceShown {
   readonly view: InstanceView
   readonly given: Given
@@ -108,7 +108,7 @@ export interface StepPage {
   readonly next: string | null
 }
 
-/** Where each node stands, in the order of its definition. */
+/** The state of each node, in the order of its definition. */
 export const listSteps = operation(
   { scope: 'read' },
   async (
@@ -143,7 +143,7 @@ export interface NodeResult {
   readonly result: JsonText | null
 }
 
-/** The result of one node, whole. */
+/** The complete result of one node. */
 export const nodeResult = operation(
   { scope: 'read' },
   async (use, p: ById & { readonly node: string }): Promise<NodeResult> => {
@@ -163,7 +163,7 @@ export const nodeResult = operation(
   },
 )
 
-/** What a final returned is nobody's input, so the engine keeps it only in its run. */
+/** The result of a final is never an input, so the engine keeps it only in its run. */
 async function resultOf(
   { engine }: Use,
   { id }: InstanceRow,
@@ -175,7 +175,7 @@ async function resultOf(
   return runId === undefined ? null : ((await engine.queries.run(runId))?.result ?? null)
 }
 
-/** Arguments that are stored apart from a payload, which refers to them. */
+/** Arguments stored separately from a payload, which refers to them. */
 export const storedArguments = operation(
   { scope: 'read' },
   async (use, { id: name, ref }: ById & { readonly ref: string }): Promise<ById & { readonly value: JsonText }> => {

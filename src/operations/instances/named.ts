@@ -1,6 +1,6 @@
 /**
- * Instances of one notation under names that its clients choose: started, found, listed, cancelled, retried. A name is
- * also that of an instance inside another, whose turn may not have come yet.
+ * Instances of one notation under names that its clients choose: started, found, listed, cancelled, retried. A name can
+ * also belong to a nested instance that has not started yet.
  */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
@@ -17,7 +17,7 @@ export interface InstanceName {
   readonly dialect: string
   /** As the caller gives it: the id, or the name. */
   readonly id: string
-  /** What an instance of this name is stored under, in the tenant of the caller. */
+  /** The stored form of this name, in the tenant of the caller. */
   readonly startKey: string
 }
 
@@ -48,7 +48,7 @@ export const retryNamedInstance = operation({ scope: 'enqueue' }, async (use, na
 /** `taken`: a start key that another instance has, so that nothing was started. */
 export type StartedOnce = InstanceRow | { readonly taken: string }
 
-/** Starts an instance that reserves its start key, and those of all that it will create. */
+/** Starts an instance and reserves its start key, and the start keys of all instances that it will create. */
 export const startNamedInstance = operation(
   { scope: 'enqueue' },
   async (use, asked: Omit<StartParams, 'tenant' | 'initiator'>): Promise<StartedOnce> => {
@@ -64,7 +64,7 @@ export const startNamedInstance = operation(
       if (!made.created) return { taken: storedKey(start.startKey, start.tenant) ?? '' }
       return created(use, made.id)
     } catch (error) {
-      // Another request was faster with one of the names.
+      // A concurrent request used one of the names first.
       const since = error instanceof PetrelError && error.code === 'duplicate' ? await takenOf(use, start) : null
       if (since === null) throw error
       return { taken: since }
@@ -79,7 +79,7 @@ export interface RootPage {
   readonly total: number
 }
 
-/** Those that no other instance created, newest first. */
+/** Root instances, newest first. */
 export const listRoots = operation(
   { scope: 'read' },
   async ({ engine, caller: { tenant } }, query: Omit<RootQuery, 'tenant'>): Promise<RootPage> => {

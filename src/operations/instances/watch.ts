@@ -1,6 +1,6 @@
 /**
- * How far instances have come, for all the streams of this server together: one statement per look, however many
- * streams are open, and none while no stream waits.
+ * The progress of instances, for all streams of this server together: one statement per check, however many streams are
+ * open, and none while no stream waits.
  */
 
 import type { Queries } from '../../model/queries/queries.ts'
@@ -43,7 +43,7 @@ export class InstanceWatch {
   #later(): void {
     if (this.#timer !== null || this.#waiting.size === 0) return
     this.#timer = setTimeout(() => {
-      // A store that does not answer is asked again at the next look.
+      // If the store does not answer, the next check tries again.
       this.#look()
         .catch(() => {})
         .finally(() => {

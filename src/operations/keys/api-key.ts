@@ -1,6 +1,6 @@
 /**
- * API keys: `petrel_<id>_<secret>`. The id finds the row, the secret proves the caller; only its SHA-256 is stored. A
- * slow hash would add nothing: the secret is 256 random bits, not a password.
+ * API keys: `petrel_<id>_<secret>`. The id finds the row, the secret authenticates the caller; only its SHA-256 is
+ * stored. A slow hash would add nothing: the secret is 256 random bits, not a password.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
@@ -12,7 +12,7 @@ const KEY = /^petrel_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
 export interface NewKey {
   readonly id: string
   readonly hash: string
-  /** Shown once, kept nowhere. */
+  /** Shown once, stored nowhere. */
   readonly text: string
 }
 
@@ -22,7 +22,7 @@ export function makeKey(): NewKey {
   return { id, hash: hashOf(secret), text: `petrel_${id}_${secret}` }
 }
 
-/** null: not even the shape of a key. */
+/** null: not in the form of a key. */
 export function splitKey(text: string): { readonly id: string; readonly secret: string } | null {
   const found = KEY.exec(text)
   return found === null ? null : { id: found[1] as string, secret: found[2] as string }
@@ -30,7 +30,7 @@ export function splitKey(text: string): { readonly id: string; readonly secret: 
 
 export type KeyVerdict = 'ok' | 'wrong' | 'revoked' | 'expired'
 
-/** The hash is compared even for a row that is missing, so that time tells nothing about which ids exist. */
+/** The hash is compared even if the row is missing, so that timing reveals nothing about existing ids. */
 export function judgeKey(row: KeyRow | null, secret: string, now: number): KeyVerdict {
   const given = Buffer.from(hashOf(secret), 'hex')
   const stored = row === null ? Buffer.alloc(given.length) : Buffer.from(row.hash, 'hex')

@@ -1,4 +1,4 @@
-/** API keys: who may use the server. */
+/** API keys: access to the server. */
 import { PetrelError } from '../../kernel/errors.ts'
 import type { KeyRow } from '../../model/rows.ts'
 import type { Scope } from '../caller.ts'
@@ -12,7 +12,7 @@ export interface KeyAsked {
   readonly scopes: readonly Scope[]
   readonly roles: readonly string[]
   readonly tenant: string | null
-  /** Valid for so long; null: until it is revoked. */
+  /** Its period of validity; null: until it is revoked. */
   readonly validMs: number | null
 }
 

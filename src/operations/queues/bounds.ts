@@ -9,7 +9,7 @@ import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Backpressure, QueueConfig } from './config.ts'
 
-/** Settings made on another server are known here after so long. */
+/** The delay after which settings made on another server are known here. */
 const CONFIG_MS = 1_000
 const COUNT_MS = 250
 /** A full queue counts as full for a moment: repeated requests must not cause a count each. */
@@ -22,7 +22,7 @@ interface Lane {
   countedAt: number
 }
 
-/** How full a queue is that has passed its warning threshold. */
+/** The level of a queue above its warning threshold. */
 export interface QueuePressure {
   readonly depth: number
   readonly bound: number
@@ -44,7 +44,7 @@ export class Bounds {
     this.#engine = engine
   }
 
-  /** Settings have changed: they are read again before the next run. */
+  /** The settings have changed: they are read again before the next run. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY
     this.#lanes.clear()
@@ -55,7 +55,7 @@ export class Bounds {
     return this.#configs.get(queue) ?? {}
   }
 
-  /** Lets `enqueue` put so many runs into these queues, all or none. */
+  /** Admits that many runs to these queues, all or none. */
   async admit<T>(counts: ReadonlyMap<string, number>, enqueue: () => Promise<T>): Promise<Admitted<T>> {
     await this.#fresh()
     const bounded = [...counts].flatMap(([queue, count]) => {
@@ -136,7 +136,7 @@ function pressureOf(depth: number, { maxDepth, warningThreshold }: Backpressure)
 
 const BY_ENGINE = new WeakMap<EngineApi, Bounds>()
 
-/** One for each engine: what one caller was let in, another must count. */
+/** One per engine: admissions of one caller count for the others. */
 export function boundsOf(engine: EngineApi): Bounds {
   let bounds = BY_ENGINE.get(engine)
   if (bounds === undefined) {

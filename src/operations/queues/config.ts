@@ -1,4 +1,4 @@
-/** What an operator sets for a queue: how many runs it takes (backpressure), and its limits of concurrency and rate. */
+/** The configuration of a queue: how many runs it accepts (backpressure), and its limits of concurrency and rate. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { LimitRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
@@ -10,7 +10,7 @@ export interface QueueConfig {
 }
 
 export interface Backpressure {
-  /** Runs that have not ended; beyond it none is accepted. */
+  /** Runs that have not ended; beyond this number none is accepted. */
   readonly maxDepth: number
   readonly strategy: 'reject'
   /** Part of maxDepth above which answers report the pressure. */
@@ -22,7 +22,7 @@ export interface Rate {
   readonly periodMs: number
 }
 
-/** What is left out stays as it is; null removes it. */
+/** Missing fields keep their value; null removes one. */
 export interface ConfigAsked {
   readonly backpressure?: Backpressure | null
   readonly concurrency?: number | null

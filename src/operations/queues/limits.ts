@@ -10,7 +10,7 @@ import type { Rate } from './config.ts'
 const QUEUE = 'queue:'
 
 interface ByKey {
-  /** As the caller names it: `queue:NAME`, or a key of its tenant. */
+  /** As named by the caller: `queue:NAME`, or a key of its tenant. */
   readonly key: string
 }
 
@@ -18,7 +18,7 @@ interface AsOf {
   readonly now: number
 }
 
-/** Those of the caller's keys, and those of queues, which all tenants share. */
+/** Limits of the caller's keys, and of queues, which all tenants share. */
 export const listLimits = operation(
   { scope: 'read' },
   async ({ engine, caller }): Promise<AsOf & { readonly rows: readonly LimitRow[] }> => {
@@ -56,7 +56,7 @@ export const setRate = operation(
   },
 )
 
-/** A run may limit what names its key, in its own tenant. Only an operator limits what all tenants share. */
+/** A run may limit its key within its own tenant. Only an operator limits what all tenants share. */
 export function refuseQueueLimits(caller: Caller, limits: readonly LimitParams[] = []): void {
   if (!limits.some(({ key }) => key.startsWith(QUEUE))) return
   if (mayDo(caller, 'admin') && !caller.bound) return

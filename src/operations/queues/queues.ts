@@ -1,4 +1,4 @@
-/** Queues: list, look, pause, resume. A queue exists as soon as anything names it. All tenants share them. */
+/** Queues: list, get, pause, resume. A queue exists as soon as anything names it. All tenants share them. */
 import type { QueueStats } from '../../model/queries/overview.ts'
 import type { QueueRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
@@ -9,7 +9,7 @@ interface ByName {
 }
 
 interface Recent {
-  /** How many of the last minutes to count one by one. */
+  /** How many of the last minutes are counted separately. */
   readonly minutes: number
 }
 
@@ -18,7 +18,7 @@ interface AsOf {
   readonly now: number
 }
 
-/** What each queue holds and has done, by name. */
+/** The content and the totals of each queue, by name. */
 export const listQueues = operation(
   { scope: 'read', shared: true },
   async ({ engine }, { minutes }: Recent): Promise<AsOf & { readonly queues: readonly QueueStats[] }> => {
@@ -27,7 +27,7 @@ export const listQueues = operation(
   },
 )
 
-/** How much waits in each queue and is held by workers; cheaper than what it has done. */
+/** The numbers of pending and held runs in each queue; cheaper than the totals. */
 export const listQueueLoads = operation(
   { scope: 'read', shared: true },
   ({ engine }): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> =>
@@ -42,7 +42,7 @@ export const showQueue = operation(
   },
 )
 
-/** Runs that are due or will be, by priority: a smaller number is more urgent. */
+/** Runs that are or will be due, by priority: a smaller number is more urgent. */
 export const countByPriority = operation(
   { scope: 'read', shared: true },
   ({ engine }, { name }: ByName): Promise<readonly { readonly priority: number; readonly count: number }[]> =>

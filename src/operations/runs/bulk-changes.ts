@@ -1,8 +1,8 @@
 /**
- * Changes of many runs: in portions, so that none of them locks much or holds much in memory. Each run is decided by
- * itself; one that is refused is counted and does not stop the others. A small change is answered when it is done; a
- * large one continues after the answer, and is found by its id in the process that makes it. A process that shuts down
- * stops it where it is: what is done stays done, and the same request again does the rest.
+ * Changes of many runs: in batches, so that none of them locks much or holds much in memory. Each run is decided
+ * separately; a refused one is counted and does not stop the others. A small change is answered when it is done; a
+ * large one continues after the answer, and can be read by its id in the process that executes it. A process that shuts
+ * down stops it: finished changes remain, and the same request again does the rest.
  */
 import type { EngineApi } from '../../engine/api.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -37,7 +37,7 @@ export interface BulkParams {
   readonly act: (run: RunRow) => Promise<unknown>
 }
 
-/** Those of this process. */
+/** The changes of this process. */
 export class BulkChanges {
   readonly #closing: AbortSignal | null
   readonly #changes = new Map<string, BulkChange>()
@@ -51,7 +51,7 @@ export class BulkChanges {
     return this.#changes.get(id) ?? null
   }
 
-  /** As it is when it has ended, or after a few seconds. */
+  /** Its final state, or its state after a few seconds. */
   async run(engine: EngineApi, params: BulkParams): Promise<BulkChange> {
     const change = this.#begin(params)
     const done = this.#work(engine, change, params)
@@ -59,7 +59,7 @@ export class BulkChanges {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, PATIENCE_MS)
     })
-    // A failure after that shows in its status only.
+    // A failure after that appears in its status only.
     done.catch(() => undefined)
     await Promise.race([done, late])
     clearTimeout(timer)

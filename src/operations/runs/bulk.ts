@@ -1,4 +1,4 @@
-/** Changes of many runs: start one, and see how far it is. */
+/** Changes of many runs: start one, and read its progress. */
 import { actorOf } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
 import type { BulkChange, BulkParams } from './bulk-changes.ts'
@@ -32,7 +32,7 @@ export const dismissRuns = operation(OPERATORS, (use, { filter }: Filtered): Pro
   return start(use, { action: 'purge', filter, act: ({ id }) => use.engine.dismiss({ id, actor }) })
 })
 
-/** null: not of this process, or not of the caller's tenant, or too long ago. */
+/** null: of another process, of another tenant, or too long ago. */
 export const showBulkChange = operation(
   { scope: 'read', shared: true },
   async ({ bulk, caller: { tenant } }, { id }: { readonly id: string }): Promise<BulkChange | null> => {

@@ -1,4 +1,4 @@
-/** What people do to a run. */
+/** Changes to a run. */
 import type { Completion } from '../../model/commands.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
@@ -21,7 +21,7 @@ export const deleteRun = operation(
   async (use, { id }: ById): Promise<RunRow> => use.engine.deleteRun(await named(use, id)),
 )
 
-/** A run that waits to be activated becomes due. */
+/** A run that waits for activation becomes due. */
 export const activateRun = operation(
   { scope: 'enqueue' },
   async (use, { id }: ById): Promise<RunRow> => use.engine.activate(await named(use, id)),

@@ -1,6 +1,6 @@
 /**
- * Checkpoints: state that a run continues from when it is started again. Each run has at most one, the latest; it outlives
- * failures and retries, and is kept with the run once that has ended, though no longer changed.
+ * Checkpoints: the state from which a run continues when it is started again. Each run has at most one, the latest; it
+ * survives failures and retries, and is kept with an ended run, but cannot be changed then.
  */
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Speaker } from '../../model/leases.ts'
@@ -26,7 +26,7 @@ export const showCheckpoint = operation(
 
 export interface CheckpointAsked extends ById {
   readonly state: JsonText
-  /** The worker that the request names; null: none. */
+  /** The worker named by the request; null: none. */
   readonly worker: string | null
   readonly speaker: Speaker
 }

@@ -1,7 +1,7 @@
 /**
- * What was leased to a worker over HTTP, as the text it is sent. A run that cannot be written fails, so that it is not
- * handed out again and again; its neighbours are delivered. Those beyond the bytes of one answer go back, for the next
- * fetch; if nothing can be delivered now, all do.
+ * The text sent to a worker over HTTP for its leased runs. A run that cannot be written fails, so that it is not handed
+ * out repeatedly; the others are delivered. Runs beyond the size limit of one answer are returned, for the next fetch;
+ * if nothing can be delivered now, all are.
  */
 import type { EngineApi } from '../../engine/api.ts'
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
@@ -11,7 +11,9 @@ import type { Json } from '../../net/net.ts'
 import { operation } from '../operation.ts'
 import { giveBack } from './leases.ts'
 
-/** Texts made at the same time are at most so many times as many as before: how long they are is known from those. */
+/**
+ * The number of texts made at the same time grows by this factor at most, since the lengths of earlier ones are known.
+ */
 const GROWTH = 4
 
 export interface Delivery {
@@ -60,16 +62,16 @@ async function texts({ leases }: EngineApi, { runs, write }: Delivery): Promise<
   return written
 }
 
-/** How many more will probably fit, if they are like those before. */
+/** How many more will probably fit, judging by earlier ones. */
 function fitting(bytes: number, done: number): number {
   return Math.max(1, Math.floor(((MAX_BATCH_BYTES - bytes) * done) / Math.max(1, bytes)))
 }
 
-/** What the handler of a run needs besides its arguments. */
+/** The input of a run's handler besides its arguments. */
 export interface RunInputs {
-  /** Results of the steps before it, by step (JSON text); null: the run is of no workflow. */
+  /** Results of the earlier steps, by step (JSON text); null: the run belongs to no workflow. */
   readonly before: ReadonlyMap<string, string | null> | null
-  /** What its step says is to be done, where the type alone does not; null: nothing. */
+  /** The program of its step, if the type alone does not determine the work; null: none. */
   readonly program: Json | null
 }
 

@@ -1,4 +1,4 @@
-/** Runs come in from outside, one or many: together or not at all, within the bounds of their queues. */
+/** Enqueues runs, one or many: all or none, within the bounds of their queues. */
 import type { EngineApi } from '../../engine/api.ts'
 import { inputError, PetrelError } from '../../kernel/errors.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
@@ -15,9 +15,9 @@ export interface RunsEnqueued {
 }
 
 export interface EnqueueAsked {
-  /** In the caller's tenant, if it has one, whatever they say. */
+  /** In the caller's tenant, if it has one, whatever the runs contain. */
   readonly runs: readonly EnqueueParams[]
-  /** true: also reads rows that were not at hand; those that are null then have been removed since. */
+  /** true: also reads rows that are not in memory; those that are null then have been removed since. */
   readonly rows?: boolean
 }
 
@@ -50,7 +50,7 @@ export const submitRun = operation({ scope: 'enqueue' }, async (use, params: Enq
 
 const PLACE = 'enqueue[0].'
 
-/** The engine names the place in its list of one. */
+/** The engine's path contains the index in a list of one. */
 function ofTheOnly(error: unknown): unknown {
   if (!(error instanceof PetrelError)) return error
   const { path, problem, ...details } = error.details

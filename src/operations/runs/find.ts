@@ -1,4 +1,4 @@
-/** A run that a caller names. What belongs to another tenant does not exist for them. */
+/** A run named by a caller. Runs of other tenants do not exist for it. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import type { RunRow } from '../../model/rows.ts'
@@ -11,7 +11,7 @@ export async function findRun({ engine, caller }: Use, given: string): Promise<R
   return run
 }
 
-/** Where the engine looks the run up anyway: only a caller of one tenant needs a look before. */
+/** For operations in which the engine reads the run anyway: only a caller with a tenant needs a separate read. */
 export async function knownRun(use: Use, given: string): Promise<string> {
   return use.caller.tenant === null ? idOf(given) : (await findRun(use, given)).id
 }

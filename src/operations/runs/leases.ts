@@ -1,6 +1,6 @@
 /**
- * Work for workers that hold a lease of their own: fetch, renew, beat, and the reports that end a lease. Operations take
- * the name by which a worker calls itself; within a tenant it is another worker than one of the same name elsewhere.
+ * Operations of workers with their own leases: fetch, renew, heartbeat, and the reports that end a lease. They take the
+ * name that a worker gives itself; workers of the same name in two tenants are distinct.
  */
 import type { EngineApi } from '../../engine/api.ts'
 import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
@@ -23,8 +23,8 @@ export const fetchRuns = operation(
 )
 
 /**
- * Runs that were fetched and cannot reach their worker, which has hung up. `released`: as if they had not been given
- * out; `requeue`: the start stays counted.
+ * Runs that were fetched and cannot reach their worker, which has disconnected. `released`: as if they had never been
+ * handed out; `requeue`: the start stays counted.
  */
 export const returnRuns = operation(
   { scope: 'work' },
@@ -47,8 +47,8 @@ export async function giveBack(engine: EngineApi, runs: readonly RunRow[], how: 
 }
 
 /**
- * Ends leases. Each report is decided by itself, and the answers are in their order: a refused one changes nothing for
- * its neighbours. A run of another tenant is answered with `not_found`.
+ * Ends leases. Each report is decided separately, and the answers are in the same order: a refused one does not affect
+ * the others. A run of another tenant is answered with `not_found`.
  */
 export const settleRuns = operation(
   { scope: 'work' },
@@ -75,10 +75,10 @@ export const settleRuns = operation(
 
 export interface LeaseRenewal {
   readonly id: string
-  /** The name by which the worker calls itself. */
+  /** The name that the worker gives itself. */
   readonly worker: string
   readonly epoch: number
-  /** null: as long as before. */
+  /** null: the previous duration. */
   readonly leaseMs: number | null
 }
 
@@ -99,7 +99,7 @@ export const renewLease = operation(
 /** Without the tenant, which is the caller's. */
 export type BeatAsked = Omit<LeaseBeat, 'tenant'>
 
-/** A sign of life of a worker, which also renews the leases of its runs. */
+/** A heartbeat of a worker, which also renews the leases of its runs. */
 export const beat = operation(
   { scope: 'work' },
   (
@@ -112,14 +112,14 @@ export const beat = operation(
 export interface ReporterAsked {
   /** As read for this caller. */
   readonly run: RunRow
-  /** The worker that the report names; null: none. */
+  /** The worker named by the report; null: none. */
   readonly worker: string | null
   readonly speaker: Speaker
 }
 
 /**
  * The stored name of the worker that reports about a run it holds. If the report names none, it is the holder, provided
- * that the report can come from no other worker; else the error says why not. null: the run is not held.
+ * that no other worker can have sent the report; otherwise the error gives the reason. null: the run is not held.
  */
 export function reporterOf(
   { engine, caller }: Use,

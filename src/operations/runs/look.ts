@@ -1,4 +1,4 @@
-/** What can be read of runs. */
+/** Reads of runs. */
 import { scopedName } from '../../kernel/scoped-names.ts'
 import type { InboxPage, InboxQuery } from '../../model/inbox.ts'
 import type { RunQuery } from '../../model/queries/queries.ts'
@@ -39,7 +39,7 @@ export const wholeRunHistory = operation(
     use.engine.queries.runHistory((await findRun(use, id)).id),
 )
 
-/** A page, oldest first; `after`: how many to pass over. */
+/** A page, oldest first; `after`: the offset. */
 export const runHistory = operation(
   { scope: 'read' },
   async (

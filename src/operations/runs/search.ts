@@ -1,4 +1,4 @@
-/** Runs by what they are: pages of them, with how many there are in all. */
+/** Search for runs: pages of them, with the total number. */
 import type { EngineApi } from '../../engine/api.ts'
 import { MAX_COUNTED } from '../../kernel/limits.ts'
 import type { RunQuery } from '../../model/queries/queries.ts'

@@ -22,15 +22,15 @@ export interface StartSaga {
   /** null: the latest. */
   readonly version: string | null
   readonly request: Json
-  /** Left out: one is made. A second start with the same id changes nothing. */
+  /** If absent, one is generated. A second start with the same id changes nothing. */
   readonly id?: string
-  /** A second start with the same key answers with the first. */
+  /** A second start with the same key returns the first. */
   readonly startKey?: string
   readonly correlationId?: string
   readonly meta?: { readonly [key: string]: Json }
 }
 
-/** The definition of the caller's tenant if there is one of that name, else the common one. */
+/** The definition of this name in the caller's tenant, or else the common one. */
 export const startSaga = operation({ scope: 'enqueue' }, async (use, p: StartSaga): Promise<Started> => {
   const { engine, caller } = use
   const { tenant } = caller
@@ -51,7 +51,7 @@ export const startSaga = operation({ scope: 'enqueue' }, async (use, p: StartSag
       trigger: { kind: 'saga' },
     })
   } catch (error) {
-    // Delivered twice, or sent twice: the first one did it.
+    // Delivered or sent twice: the first delivery did it.
     const taken = error instanceof PetrelError && error.code === 'duplicate' && id !== undefined
     const there = taken ? await engine.queries.sagas.get(id) : null
     if (there?.type === name && there.tenantId === tenant) return { id: there.id, created: false }
@@ -88,13 +88,13 @@ export const listSagas = operation(
     pageOf(query.limit, (limit) => engine.queries.sagas.list({ ...query, tenant, limit })),
 )
 
-/** With its steps, and what its rollback has not undone. */
+/** With its steps, and the effects that its rollback has not undone. */
 export const showSaga = operation(
   { scope: 'read' },
   async (use, { id }: ById): Promise<SagaView> => sagaView(use.engine, await findSaga(use, id)),
 )
 
-/** Continues in place at what stopped it, under the same step ids. */
+/** Continues in place after a stop, under the same step ids. */
 export const retrySaga = operation({ scope: 'enqueue' }, async (use, { id: name }: ById): Promise<SagaView> => {
   const { id } = await findSaga(use, name)
   const row = await instanceOf(use, id)
@@ -107,7 +107,7 @@ export const retrySaga = operation({ scope: 'enqueue' }, async (use, { id: name 
   return showSaga.run(use, { id })
 })
 
-/** Sends nothing further, waits for what is in flight, and undoes what was done. */
+/** Sends nothing further, waits for steps in flight, and undoes completed ones. */
 export const cancelSaga = operation({ scope: 'enqueue' }, async (use, { id: name }: ById): Promise<SagaView> => {
   const { id } = await findSaga(use, name)
   await instanceOf(use, id)
@@ -115,7 +115,7 @@ export const cancelSaga = operation({ scope: 'enqueue' }, async (use, { id: name
   return showSaga.run(use, { id })
 })
 
-/** Messages on NATS that were refused, newest first. They belong to no tenant. */
+/** Rejected messages on NATS, newest first. They belong to no tenant. */
 export const listRefused = operation(
   { scope: 'admin', shared: true },
   (

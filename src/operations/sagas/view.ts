@@ -1,10 +1,13 @@
-/** One saga as it is shown, with what its rollback left undone. Apart from the catalog: a command that only shows a saga need not load the parser of definitions. */
+/**
+ * One saga as it is shown, with the effects that its rollback left. Separate from the catalog: a command that only
+ * shows a saga need not load the parser of definitions.
+ */
 import type { EngineApi } from '../../engine/api.ts'
 import type { OpenEffect, SagaRow, SagaView } from '../../model/sagas.ts'
 import type { Place } from '../../net/marking.ts'
 import { SLOT } from '../../net/slots.ts'
 
-/** With its steps, and what its rollback has not undone. */
+/** With its steps, and the effects that its rollback has not undone. */
 export async function sagaView(engine: EngineApi, saga: SagaRow): Promise<SagaView> {
   const [steps, open] = await Promise.all([engine.queries.sagas.steps(saga.id), openEffects(engine, saga.id)])
   return { saga, steps, open }

@@ -1,4 +1,4 @@
-/** Schedules that submit runs, in the table that foreign clients know. All tenants share them. */
+/** Schedules that submit runs, in the table used by foreign clients. All tenants share them. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import type { InboxScheduleParams, InboxScheduleRow } from '../../model/schedules.ts'
 import { operation, type Use } from '../operation.ts'
@@ -18,7 +18,7 @@ export const listInboxSchedules = operation(
 
 export const showInboxSchedule = operation(LOOK, (use, { id }: ById): Promise<InboxScheduleRow> => find(use, id))
 
-/** What is refused (cron, time zone, a payload that cannot be stored) names the field. */
+/** A refusal (cron, time zone, a payload that cannot be stored) names the field. */
 export const addInboxSchedule = operation(
   CHANGE,
   ({ engine }, params: InboxScheduleParams): Promise<InboxScheduleRow> =>
@@ -34,13 +34,13 @@ export const pauseInboxSchedule = operation(CHANGE, async (use, { id }: ById): P
   return use.engine.inboxSchedules.pause(row.id)
 })
 
-/** It fires next when it would have; it does not catch up on what it missed while paused. */
+/** It fires next at its next regular time; it does not catch up on times missed while paused. */
 export const resumeInboxSchedule = operation(CHANGE, async (use, { id }: ById): Promise<InboxScheduleRow> => {
   const row = await find(use, id)
   return use.engine.inboxSchedules.resume(row.id)
 })
 
-/** The schedule as it was. The runs it has submitted stay. */
+/** The removed schedule. The runs it has submitted remain. */
 export const removeInboxSchedule = operation(CHANGE, async (use, { id }: ById): Promise<InboxScheduleRow> => {
   const row = await find(use, id)
   if (!(await use.engine.inboxSchedules.remove(row.id))) throw missing('schedule', row.id)

@@ -1,6 +1,6 @@
 /**
- * Schedules of the engine, which start runs or instances by the clock. Each tenant has its own names; a caller without a
- * tenant sees the stored ones: `@acme/nightly`.
+ * Schedules of the engine, which start runs or instances at given times. Each tenant has separate names; a caller
+ * without a tenant sees the stored ones: `@acme/nightly`.
  */
 import { PetrelError } from '../../kernel/errors.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
@@ -11,11 +11,11 @@ import { operation, type Use } from '../operation.ts'
 import { refuseQueueLimits } from '../queues/limits.ts'
 
 interface ByName {
-  /** As the caller knows it, or as it is stored. */
+  /** As named by the caller, or as stored. */
   readonly name: string
 }
 
-/** By name; large templates as markers (model/shown.ts). `enabled`: only those that are, or only those that are not. */
+/** By name; large templates as markers (model/shown.ts). `enabled`: only enabled ones, or only disabled ones. */
 export const listSchedules = operation(
   { scope: 'read' },
   async ({ engine, caller }, { enabled }: { readonly enabled: boolean | null }): Promise<readonly ScheduleRow[]> => {
@@ -24,10 +24,10 @@ export const listSchedules = operation(
   },
 )
 
-/** With its whole template; null: there is none. */
+/** With its complete template; null: there is none. */
 export const showSchedule = operation({ scope: 'read' }, find)
 
-/** Takes the place of the schedule of this name, if there is one. */
+/** Replaces the schedule of this name, if there is one. */
 export const putSchedule = operation(
   { scope: 'admin' },
   async (
@@ -57,7 +57,7 @@ export const switchSchedule = operation(
   },
 )
 
-/** As it was; null: there is none. */
+/** The removed schedule; null: there is none. */
 export const removeSchedule = operation(
   { scope: 'admin' },
   async (use, { name }: ByName): Promise<ScheduleRow | null> => {
@@ -66,7 +66,7 @@ export const removeSchedule = operation(
   },
 )
 
-/** One from before tenants had their own names, or of a deployed definition, has the plain name. */
+/** A schedule created before names were per tenant, or of a deployed definition, has the plain name. */
 async function find({ engine, caller }: Use, { name }: ByName): Promise<ScheduleRow | null> {
   const { queries } = engine
   const row = (await queries.schedule(storedName(name, caller))) ?? (await queries.schedule(name))

@@ -1,4 +1,4 @@
-/** The registry of schemas that arguments are checked against. All tenants share it; a version is never changed. */
+/** The registry of schemas that arguments are checked against. All tenants share it; a version never changes. */
 import type { SchemaRow } from '../../model/registry.ts'
 import type { Json } from '../../net/net.ts'
 import { actorOf } from '../caller.ts'
@@ -22,7 +22,7 @@ export const listSchemaVersions = operation({ scope: 'read' }, versionsOf)
 /** null: there is none. */
 export const showSchema = operation({ scope: 'read' }, find)
 
-/** null: the URI, or the version of the type, is taken. */
+/** null: the URI, or the version of the type, is already used. */
 export const registerSchema = operation(
   CHANGES,
   async (
@@ -44,7 +44,7 @@ export const removeSchema = operation(CHANGES, async (use, name: SchemaName): Pr
   return row
 })
 
-/** What of the arguments does not fit the schema that they name. `path`: of the list of arguments. */
+/** The mistakes in arguments according to the schema that they name. `path`: of the list of arguments. */
 export const checkArguments = operation(
   { scope: 'enqueue' },
   (

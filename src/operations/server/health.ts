@@ -1,4 +1,4 @@
-/** Whether the store answers, and takes writes. Anyone may ask: a probe has no key. */
+/** Whether the store answers, and accepts writes. Open to any caller: a probe has no key. */
 import type { EngineApi } from '../../engine/api.ts'
 import { StoreError } from '../../kernel/store-errors.ts'
 import { operation } from '../operation.ts'
@@ -20,7 +20,7 @@ export const storeHealth = operation('none', async ({ engine }, _: null): Promis
   return { kind: engine.storage.kind, answers, latencyMs: performance.now() - began }
 })
 
-/** Writes as much as a large step would, and rolls it back. Why that failed; null: it did not. */
+/** Writes as much as a large step would, and rolls it back. Returns why that failed; null: it did not. */
 export const tryWrite = operation('none', async ({ engine }, _: null): Promise<string | null> => {
   try {
     await inTime(engine.storage.probeWrite())

@@ -21,7 +21,7 @@ export interface ServerStats {
   readonly now: number
 }
 
-/** `minutes`: how many of the last are counted one by one, for rates. */
+/** `minutes`: how many of the last are counted separately, for rates. */
 export const serverStats = operation(
   OF_ALL,
   ({ engine }, { minutes }: { readonly minutes: number }): Promise<ServerStats> => read(engine, minutes),
@@ -64,7 +64,7 @@ export const endedOverTime = operation(
     const now = await engine.queries.now()
     const until = asked.until ?? now
     const since = asked.since ?? until - Math.max(HOUR_MS, sizeMs)
-    // Older minutes are kept as one sum only.
+    // Older minutes are only kept as a sum.
     const first = Math.max(Math.floor(since / sizeMs) * sizeMs, Math.ceil((now - KEPT_MS) / sizeMs) * sizeMs)
     const count = Math.max(0, Math.ceil((until - first) / sizeMs))
     refuseTooMany(count)
@@ -90,7 +90,7 @@ export const endedOverTime = operation(
   },
 )
 
-/** Unique keys of the caller's tenant that are held. */
+/** Unique keys that are held in the caller's tenant. */
 export const listUniqueKeys = operation(
   { scope: 'read' },
   async (

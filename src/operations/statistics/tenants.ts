@@ -1,4 +1,4 @@
-/** Tenants, as they are known by their runs. */
+/** Tenants, derived from their runs. */
 import { PetrelError } from '../../kernel/errors.ts'
 import type { RunWait } from '../../model/queries/queries.ts'
 import type { RunStatus } from '../../model/rows.ts'
@@ -6,7 +6,7 @@ import { operation } from '../operation.ts'
 
 const OF_ALL = { scope: 'read', shared: true } as const
 
-/** Of each state; counting a million runs takes too long for an answer. */
+/** Per state; counting a million runs would take too long. */
 export const MOST_COUNTED = 100_000
 
 const WAITS = ['available', 'scheduled', 'retryable', 'held'] as const satisfies readonly RunWait[]
@@ -17,7 +17,7 @@ type Standing = (typeof WAITS)[number] | (typeof STATUSES)[number]
 /** Each up to MOST_COUNTED. */
 export type TenantCounts = { readonly [S in Standing]: number }
 
-/** By name, with how many runs each has. */
+/** By name, with the number of runs of each. */
 export const listTenants = operation(
   OF_ALL,
   ({ engine }, _: null): Promise<readonly { readonly tenant: string; readonly runs: number }[]> =>

@@ -1,4 +1,4 @@
-/** What was sent, or is to be sent, to subscriptions. */
+/** Sent and pending deliveries to subscriptions. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import type { DeliveryHead, DeliveryRow } from '../../model/webhooks.ts'
 import { maySee } from '../caller.ts'
@@ -6,7 +6,7 @@ import { operation, type Use } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
 import { type ById, findSubscription, OWNERS } from './subscriptions.ts'
 
-/** Of one subscription, newest event first. `state` null: in any. */
+/** Of one subscription, newest event first. `state` null: in any state. */
 export const listDeliveries = operation(
   OWNERS,
   async (

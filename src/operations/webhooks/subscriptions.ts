@@ -1,4 +1,4 @@
-/** Subscriptions to events. A caller of one tenant has those of its tenant, which receive its events only. */
+/** Subscriptions to events. A caller with a tenant has those of its tenant, which receive its events only. */
 import { randomBytes } from 'node:crypto'
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -25,7 +25,7 @@ export const listSubscriptions = operation(
 
 export const showSubscription = operation(OWNERS, (use, { id }: ById): Promise<WebhookRow> => findSubscription(use, id))
 
-/** `secret` null: one is made. */
+/** `secret` null: one is generated. */
 export const subscribe = operation(
   OWNERS,
   async (
@@ -36,7 +36,7 @@ export const subscribe = operation(
     const [existing, now, cursor] = await Promise.all([
       webhooks.list({ tenant: null }),
       engine.queries.now(),
-      // It receives what happens from now on.
+      // It receives events from now on.
       engine.queries.feedEnd(),
     ])
     refuseTooMany(existing, caller)
@@ -60,13 +60,13 @@ export const changeSubscription = operation(
   OWNERS,
   async (use, { id: name, set }: ById & { readonly set: Partial<Owned> }): Promise<WebhookRow> => {
     const { id, active } = await findSubscription(use, name)
-    // What happened while it was stopped is not sent.
+    // Events during the time in which it was stopped are not sent.
     const resumed = set.active === true && !active ? { cursor: await use.engine.queries.feedEnd() } : {}
     return update(use, id, { ...set, ...resumed })
   },
 )
 
-/** With its deliveries, also those that are pending. */
+/** With its deliveries, including pending ones. */
 export const unsubscribe = operation(OWNERS, async (use, { id: name }: ById): Promise<ById> => {
   const { id } = await findSubscription(use, name)
   await use.engine.records.webhooks.remove(id)
@@ -78,7 +78,7 @@ export interface Rotated {
   readonly oldUntil: number
 }
 
-/** `secret` null: one is made. The old one is valid for `graceMs` more. */
+/** `secret` null: one is generated. The old one is valid for `graceMs` more. */
 export const rotateSecret = operation(
   OWNERS,
   async (
@@ -108,7 +108,7 @@ async function update(
   return row
 }
 
-/** Counted for each tenant: none can use up the room of the others. */
+/** Counted per tenant: none can use up the capacity of the others. */
 function refuseTooMany(existing: readonly WebhookRow[], caller: Caller): void {
   if (existing.filter(({ tenant }) => tenant === caller.tenant).length < MOST) return
   throw new PetrelError('conflict', `there are ${MOST} subscriptions, and no more are accepted`, {

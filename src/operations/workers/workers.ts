@@ -1,11 +1,11 @@
-/** Workers: list, look, and direct them to take no more work or to stop. */
+/** Workers: list, get, and direct them to take no more work or to stop. */
 import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow, WorkerRow } from '../../model/rows.ts'
 import { actorOf, holderOf, maySee } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
 
-/** With more runs active than this, they are not read. */
+/** With more active runs than this, they are not read. */
 const MOST_ACTIVE = 2_000
 
 const OPERATORS = { scope: 'admin', shared: true } as const
@@ -17,7 +17,7 @@ interface ById {
 export interface Crew {
   /** By id. */
   readonly workers: readonly WorkerRow[]
-  /** What all of them hold; null: too many to read. */
+  /** The runs held by all of them; null: too many to read. */
   readonly active: readonly RunRow[] | null
 }
 
@@ -28,12 +28,12 @@ export const listWorkers = operation({ scope: 'read', shared: true }, async (use
 
 export interface WorkerSeen {
   readonly worker: WorkerRow
-  /** null: too many are active in all to read them. */
+  /** null: too many active runs in total to read them. */
   readonly runs: readonly RunRow[] | null
   readonly now: number
 }
 
-/** With what it holds. */
+/** With the runs it holds. */
 export const inspectWorker = operation(
   { scope: 'read', shared: true },
   async (use, { id }: ById): Promise<WorkerSeen> => {
@@ -45,7 +45,7 @@ export const inspectWorker = operation(
 
 export const showWorker = operation({ scope: 'read' }, (use, { id }: ById): Promise<WorkerRow> => find(use, id))
 
-/** quiet: it takes no more work. terminate: it stops. Nothing reverses that. */
+/** quiet: it takes no more work. terminate: it stops. Neither can be reverted. */
 export const directWorker = operation(
   OPERATORS,
   async (use, { id: name, state }: ById & { readonly state: 'quiet' | 'terminate' }): Promise<WorkerRow> => {
@@ -54,7 +54,10 @@ export const directWorker = operation(
   },
 )
 
-/** One that holds leases of its own ends at once, and they with it; one of a Petrel process finishes what it holds. */
+/**
+ * A worker with its own leases ends at once, together with its leases; one of a Petrel process finishes the runs it
+ * holds.
+ */
 export const removeWorker = operation(OPERATORS, async (use, { id: name }: ById): Promise<void> => {
   const { id, state } = await find(use, name)
   if (state === 'dead') return

@@ -1,4 +1,4 @@
-/** /v1/definitions: deploy, list, look, retire. */
+/** /v1/definitions: deploy, list, get, retire. */
 import type { FastifyInstance } from 'fastify'
 import { mount } from '../../http/describe/route.ts'
 import { readId } from '../../kernel/ids.ts'
@@ -71,7 +71,7 @@ export const DEPLOY_ROUTES = [
   ),
 ]
 
-/** In a room of its own: bodies are texts here. */
+/** In a separate scope, since bodies are texts here. */
 export function mountDeploy(app: FastifyInstance, context: CoreContext): void {
   void app.register((inner, _, done) => {
     readTexts(inner)

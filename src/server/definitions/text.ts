@@ -1,4 +1,4 @@
-/** The text of a definition as a body: YAML or JSON, kept as it was written so that mistakes have lines. */
+/** The text of a definition as a body: YAML or JSON, unparsed so that mistakes have lines. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MEDIA_TYPE } from '../../http/body.ts'
 import { RequestError } from '../../http/request-error.ts'

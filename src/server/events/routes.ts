@@ -1,4 +1,4 @@
-/** POST /v1/events: something happened outside; what waits for it starts. */
+/** POST /v1/events: an external event starts the definitions that listen to it. */
 import { publishEvent } from '../../operations/definitions/events.ts'
 import { EventReply, EventRequest, eventAsked, publishedWire } from '../../wire/requests/event.ts'
 import { route } from '../context.ts'

@@ -1,6 +1,6 @@
 /**
- * GET and POST /gates/decide/:token: one person decides one gate by a signed link. A browser gets pages; whoever asks
- * for JSON gets JSON. Looking changes nothing, so that programs which open links in mails do not decide.
+ * GET and POST /gates/decide/:token: one person decides one gate by a signed link. A browser gets pages; a client that
+ * accepts JSON gets JSON. A GET changes nothing, so that programs which open links in mails do not decide.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -36,7 +36,7 @@ const LARGEST_FORM = 1024 * 1024
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-/** On an app of its own: only here a form may be sent, and only here errors are pages. */
+/** On a separate app: only here a form may be sent, and only here errors are pages. */
 export function decideRoutes(
   app: FastifyInstance,
   { operations, logger }: { readonly operations: Operations; readonly logger: Logger | null },
@@ -51,7 +51,7 @@ export function decideRoutes(
   })
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
-    // Without the token: whoever reads logs need not be able to decide.
+    // Without the token: readers of the log must not be able to decide.
     if (status >= 500) logger?.error({ err: error, request: request.id, url: DECIDE_PATH }, 'request failed')
     reply.code(status).headers(headers)
     if (wantsPage(request)) return page(reply, refusalPage(body.error.message, status))
@@ -111,7 +111,7 @@ export const DECIDE_ROUTES = [
         const voted = await perform(voteByLink, { ...params, ...decision })
         if (!wantsPage(request)) return votedWire(voted)
       } catch (error) {
-        // What was filled in is not lost to a mistake.
+        // The entered values survive a mistake.
         if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
         const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
         const problem = problemOf(error)
@@ -122,7 +122,7 @@ export const DECIDE_ROUTES = [
   ),
 ]
 
-/** The person filled in a form: its fields go by their own names. */
+/** The person filled in a form: its fields have their own names. */
 function problemOf({ message, details }: PetrelError): string {
   const misfits = details['validation_errors'] as readonly Misfit[] | undefined
   if (misfits === undefined) return message

@@ -1,4 +1,6 @@
-/** A form's JSON Schema as fields of an HTML page: a flat object of plain values. Anything else is asked for as JSON. */
+/**
+ * A form's JSON Schema as fields of an HTML page: a flat object of plain values. Anything else is requested as JSON.
+ */
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../kernel/exact-numbers.ts'
 import type { Json } from '../../net/net.ts'
 
@@ -14,7 +16,7 @@ export interface Field {
   readonly most: number | null
 }
 
-/** `fields`: these; `json`: the whole answer in one box; `none`: nothing is asked. */
+/** `fields`: these; `json`: the whole answer in one box; `none`: no input. */
 export type FormShape =
   | { readonly ask: 'fields'; readonly fields: readonly Field[] }
   | { readonly ask: 'json' }
@@ -31,7 +33,7 @@ export function shapeOf(form: Json | undefined): FormShape {
   const fields = Object.entries(form['properties']).map(([name, schema]) =>
     isSchema(schema) ? fieldOf(name, schema, required.includes(name)) : null,
   )
-  // A key that has no field could never be filled in.
+  // A key without a field could never be filled in.
   const all = fields.every((field) => field !== null) && required.every((name) => fields.some((f) => f?.name === name))
   return all ? { ask: 'fields', fields } : { ask: 'json' }
 }
@@ -61,7 +63,10 @@ function kindOf(schema: Schema): Field['kind'] | null {
   return type === 'boolean' ? 'flag' : null
 }
 
-/** The answer that a sent form gives; undefined: none. What is no number stays a text, for the schema to complain of. */
+/**
+ * The answer from a submitted form; undefined: none. Text that is not a number stays a text, which the schema then
+ * refuses.
+ */
 export function answerFrom(shape: FormShape, sent: URLSearchParams): Json | undefined {
   if (shape.ask === 'none') return undefined
   if (shape.ask === 'json') {

@@ -1,4 +1,4 @@
-/** The page behind a signed link: what is decided, by whom, until when, what others have said, and the form. */
+/** The page behind a signed link: the decision to make, by whom, until when, the votes so far, and the form. */
 
 import { escapeHtml } from '../../http/html.ts'
 import type { GateView } from '../../model/gates.ts'
@@ -11,9 +11,9 @@ export interface Shown {
   readonly view: GateView
   readonly invitation: Invitation
   readonly now: number
-  /** Why what was sent did not count. */
+  /** Why the submitted answer was refused. */
   readonly problem: string | null
-  /** What was filled in; null: nothing yet. */
+  /** The entered values; null: none yet. */
   readonly sent: URLSearchParams | null
 }
 
@@ -111,7 +111,7 @@ function mayVote(shown: Shown): boolean {
   return gate.state === 'open' && inTime && ownVote(shown) === undefined
 }
 
-/** What has become of it, if there is nothing left to do here. */
+/** The outcome, if there is nothing left to decide here. */
 function outcome(shown: Shown): string {
   const { gate, standing } = shown.view
   const own = ownVote(shown)
@@ -249,7 +249,7 @@ function pretty(value: Json): string {
   }
 }
 
-/** 3 March 2026, 14:05 UTC: read by people of all countries the same. */
+/** 3 March 2026, 14:05 UTC: unambiguous in all countries. */
 function moment(at: number): string {
   const date = new Date(at)
   const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })

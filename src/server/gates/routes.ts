@@ -1,4 +1,4 @@
-/** /v1/gates: what waits for people, how it stands, votes, and links to vote by. */
+/** /v1/gates: lists, the state of one, votes, and links to vote by. */
 
 import { readId } from '../../kernel/ids.ts'
 import { listGates, makeGateLink, showGate, type Voted, voteOnGate } from '../../operations/gates/gates.ts'
@@ -14,7 +14,7 @@ import { route } from '../context.ts'
 
 const DEFAULT_LINK_SECONDS = 7 * 86_400
 
-/** Both, because whoever decides wants to know what became of the workflow. */
+/** Both, since the voter wants to see the effect on the workflow. */
 export const GateDecided = named('GateDecided', object({ gate: GateDetail, instance: Instance }))
 
 const VOTING = {

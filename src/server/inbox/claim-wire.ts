@@ -1,4 +1,4 @@
-/** What workers over HTTP send, and what they are answered. */
+/** Requests and replies of workers over HTTP. */
 import { MAX_LATER_MS } from '../../kernel/limits.ts'
 import { nameProblem } from '../../kernel/remarks.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'

@@ -1,7 +1,7 @@
 /**
  * Workers over HTTP: claim with long poll, heartbeat, and the four reports that end a lease. A report names the worker
- * and the epoch it was given with the run; under any other it is refused and changes nothing. The same report sent twice
- * is answered twice.
+ * and the epoch that came with the run; with any others it is refused and changes nothing. The same report sent twice
+ * gets the same answer.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PetrelError } from '../../kernel/errors.ts'
@@ -78,8 +78,8 @@ export const CLAIM_ROUTES = [
       const poll = { request, reply }
       const runs = waitMs === 0 ? await fetch() : await longPolls.during(poll, fetch, holderOf(caller, body.worker_id))
       if (runs.length === 0) return { runs: [] }
-      // A caller that hung up while we claimed is known to be gone one turn later. The runs go back now instead of when
-      // their leases run out.
+      // A disconnect during the claim is detected one turn later. The runs are returned now instead of when their
+      // leases expire.
       await nextTurn()
       if (reply.raw.destroyed) {
         await perform(returnRuns, { runs, how: 'released' })
@@ -91,7 +91,7 @@ export const CLAIM_ROUTES = [
     },
   ),
 
-  // A worker that goes down cannot hang up safely: what is just being answered to it would be lost until its lease ends.
+  // A worker that shuts down cannot disconnect safely: runs in transit would be lost until their lease ends.
   route(
     'POST /v1/runs/claim/stop',
     {
@@ -119,7 +119,7 @@ export const CLAIM_ROUTES = [
     },
     async ({ params: { id }, body, perform }) => {
       const { worker_id: worker, epoch, lease_seconds: seconds } = body
-      // Left out: as long as before.
+      // If absent: the previous duration.
       const leaseMs = seconds == null ? null : Math.round(seconds * 1000)
       const run = await aboutRun('report', perform(renewLease, { id, worker, epoch, leaseMs }))
       return {
@@ -215,7 +215,7 @@ async function settle(
   const report: LeaseReport = {
     runId: params.id,
     attempt: null,
-    // Sent again after its answer was lost, it is known by this name.
+    // The id under which a repeated report is recognised after its answer was lost.
     reportId: `${verb}:${epoch}:${holderOf(caller, holder)}`,
     holder,
     epoch,
@@ -243,14 +243,14 @@ function failed({ error, retryable = null }: Value<typeof FailRequest>): LeaseOu
   return {
     kind: 'failed',
     error: retryable === null ? failure : { ...failure, retryable },
-    // Its word counts more than a policy that would not; attempts still run out.
+    // It overrides a policy that would not retry; attempts are still limited.
     how: retryable === true ? 'retry' : 'policy',
   }
 }
 
 /**
- * What its handler needs: the run with all of its arguments, its fencing number, what its step says is to be done, and
- * the results of what came before it in its workflow.
+ * The input of a handler: the run with all of its arguments, its fencing number, the program of its step, and the
+ * results of the earlier steps of its workflow.
  */
 async function claimedWire(perform: Perform, run: RunRow): Promise<ClaimedRun> {
   const { before, program } = await perform(runInputs, run)
@@ -276,7 +276,7 @@ async function claimedText(perform: Perform, run: RunRow): Promise<unknown> {
   }
 }
 
-/** What cannot be stored is named as the body calls it. */
+/** A value that cannot be stored is named as in the body. */
 function reportProblem(error: PetrelError | undefined): unknown {
   if (error === undefined) return new Error('one report in, none out')
   const field = error.details['field']

@@ -88,7 +88,7 @@ export const REGISTRY_ROUTES = [
   ),
 ]
 
-/** What is left out stays as it is. */
+/** Missing fields keep their value. */
 function listing(body: Value<typeof RegistryRequest>): Omit<ListingParams, 'workflowName'> {
   const { runtime: language, is_enabled: isEnabled, intent_type: intentType, description } = body
   return {
@@ -105,7 +105,7 @@ const FIELDS: { readonly [path: string]: string } = {
   intentType: 'intent_type',
 }
 
-/** In the words of the body. */
+/** With the names of the body. */
 function listingProblem(error: unknown, name: string): unknown {
   if (!(error instanceof PetrelError)) return error
   if (error.code === 'not_found') {

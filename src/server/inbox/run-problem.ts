@@ -1,11 +1,11 @@
-/** What is refused about a run: it does not exist for the caller, or it is not in the state for this. */
+/** Refusals about a run: it does not exist for the caller, or its state does not allow the request. */
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 
-/** A worker about what it holds, or any caller about the run itself. */
+/** The requester: a worker about a run that it holds, or any caller about the run itself. */
 type Asked = 'report' | 'change'
 
-/** Refusals have the status of the run, and what to do then. */
+/** Refusals contain the status of the run, and a suggestion. */
 export async function aboutRun<T>(asked: Asked, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -14,7 +14,7 @@ export async function aboutRun<T>(asked: Asked, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Anything else stays as it is. */
+/** Other errors are not changed. */
 export function runProblem(error: unknown, asked: Asked): unknown {
   if (!(error instanceof PetrelError) || error.details.kind !== 'run') return error
   const { id = '', status, hint } = error.details

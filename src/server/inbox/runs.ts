@@ -1,4 +1,4 @@
-/** /v1/runs: submit, look, list, history, cancel, delete. */
+/** /v1/runs: submit, get, list, history, cancel, delete. */
 
 import { pressureHeaders } from '../../http/queue-pressure.ts'
 import { cancelRun, deleteRun } from '../../operations/runs/change.ts'

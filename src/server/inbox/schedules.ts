@@ -1,4 +1,4 @@
-/** /v1/schedules: rows of workflow_schedule, which submit runs by the clock. */
+/** /v1/schedules: rows of workflow_schedule, which submit runs at their times. */
 import {
   addInboxSchedule,
   listInboxSchedules,

@@ -1,4 +1,4 @@
-/** What people do to an instance: start one of a definition or an idle one, cancel, retry, patch the context. */
+/** Changes to an instance: start one of a definition or an idle one, cancel, retry, patch the context. */
 import type { Json } from '../../net/net.ts'
 import {
   cancelInstance,

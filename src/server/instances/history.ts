@@ -53,13 +53,13 @@ function wantsStream(request: FastifyRequest): boolean {
   return (request.headers.accept ?? '').includes('text/event-stream')
 }
 
-/** A client that reconnects says in a header what it saw last; that counts more than where it once began. */
+/** A client that reconnects sends the last id it received in a header, which overrides its original start. */
 function resumeAt(request: FastifyRequest, after: number): number {
   const last = request.headers['last-event-id']
   return typeof last === 'string' && last !== '' ? AFTER.read({ after: last }, 'after') : after
 }
 
-/** Takes the socket over from fastify, with the headers it would have sent. */
+/** Takes over the socket from fastify, with the headers it would have sent. */
 function open(reply: FastifyReply, request: FastifyRequest): ServerResponse {
   reply.hijack()
   reply.raw.writeHead(200, {

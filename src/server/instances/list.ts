@@ -1,4 +1,4 @@
-/** Which instances a list shows, from its query string. */
+/** The filter of a list of instances, from its query string. */
 
 import type { InstanceQuery } from '../../model/queries/queries.ts'
 import { STATES } from '../../wire/instance.ts'

@@ -1,4 +1,4 @@
-/** What the engine refuses to do to an instance, with the state it is in and what would be possible from there. */
+/** Refusals of the engine about an instance, with its state and the operations possible in that state. */
 
 import { RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'

@@ -1,4 +1,7 @@
-/** /v1/instances/:id: the event log in the words of its notation, the result of one step, and arguments stored apart. */
+/**
+ * /v1/instances/:id: the event log in the terms of its notation, the result of one step, and separately stored
+ * arguments.
+ */
 
 import { FROM_THE_BEGINNING, parsePlace } from '../../notations/interface/events.ts'
 import { NOTATIONS } from '../../notations/notations.ts'

@@ -1,4 +1,4 @@
-/** /v1/instances: list, look, history, start, change. */
+/** /v1/instances: list, get, history, start, change. */
 import { projectionOf } from '../../notations/notations.ts'
 import { instanceNet, listInstances, showInstance } from '../../operations/instances/look.ts'
 import { GIVEN, givenWire } from '../../wire/given.ts'

@@ -1,4 +1,4 @@
-/** GET /v1/instances/:id/steps: where each node of an instance stands, in the order of its definition. */
+/** GET /v1/instances/:id/steps: the state of each node of an instance, in the order of its definition. */
 
 import { listSteps } from '../../operations/instances/look.ts'
 import { pageSize, textOf } from '../../wire/requests/params.ts'

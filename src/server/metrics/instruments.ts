@@ -1,6 +1,6 @@
 /**
- * What /metrics shows: what waits and runs per queue, what this process has done, how its requests and its event loop
- * do. Reading the queues costs the store one grouped count; it is asked at most every ten seconds.
+ * The content of /metrics: pending and active runs per queue, the counters of this process, its requests and its event
+ * loop. Reading the queues costs the store one grouped count, at most every ten seconds.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { MeasuredEngine } from './measured.ts'
@@ -11,7 +11,7 @@ import type { Tally } from './tally.ts'
 const STALE_MS = 10_000
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 
-/** What the engine of this process counts, with what it means. */
+/** Counters of the engine of this process, with their meaning. */
 const COUNTED: { readonly [name: string]: string } = {
   runs: 'Runs created.',
   claims: 'Transactions that handed out runs.',

@@ -1,7 +1,7 @@
 import type { Queries } from '../../model/queries/queries.ts'
 import type { RunObserver } from '../../model/run-observer.ts'
 
-/** What metrics read of an engine: no more than counters, counts and what commits report. */
+/** The part of an engine that metrics read: counters, counts and the reports of commits. */
 export interface MeasuredEngine {
   readonly queries: Pick<Queries, 'now' | 'queueCounts' | 'typeDepths' | 'workers'>
   readonly storage: { readonly kind: string }

@@ -1,6 +1,6 @@
 /**
- * GET /metrics for Prometheus. Everything is counted from the first request; the library that prints it is loaded once
- * the server listens, so that starting does not wait for it.
+ * GET /metrics for Prometheus. Counting begins with the first request; the library that prints the metrics is loaded
+ * once the server listens, so that the start does not wait for it.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { text } from '../../wire/schema.ts'
@@ -13,7 +13,7 @@ import { Tally } from './tally.ts'
 export interface Metrics {
   /** Event streams open to this process, by `kind`. */
   readonly streams: Tally
-  /** All of them, as text. */
+  /** All metrics, as text. */
   print(): Promise<string>
 }
 
@@ -55,7 +55,7 @@ export function measure(app: FastifyInstance, engine: MeasuredEngine, version: s
   app.addHook('onRequest', async (request, reply) => {
     const labels = labelsOf(request)
     inFlight.inc(labels)
-    // Also for answers that were taken over by a stream, and for clients that hung up.
+    // Also for answers taken over by a stream, and for clients that disconnected.
     reply.raw.once('close', () => inFlight.dec(labels))
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -68,7 +68,7 @@ export function measure(app: FastifyInstance, engine: MeasuredEngine, version: s
   return { streams, print: async () => (await load()).registry.metrics() }
 }
 
-/** The path as registered, never as asked for: the number of series stays bounded. */
+/** The path as registered, never as requested, so that the number of series stays bounded. */
 function labelsOf({ method, routeOptions }: FastifyRequest): { readonly method: string; readonly route: string } {
   return { method, route: routeOptions.url ?? 'unknown' }
 }

@@ -1,7 +1,7 @@
 /**
- * Counts what becomes of runs, by type and worker: plain numbers, added up after each commit and printed when somebody
- * scrapes (run-metrics.ts). Names of types and workers come from outside, so the number of pairs is bounded: beyond the
- * first 500, a pair counts for its type under the worker "(other)"; beyond 200 such types, for "(other)" alone.
+ * Counts outcomes of runs, by type and worker: plain numbers, added up after each commit and printed on a scrape
+ * (run-metrics.ts). Names of types and workers come from clients, so the number of pairs is bounded: beyond the first
+ * 500, a pair counts for its type under the worker "(other)"; beyond 200 such types, for "(other)" alone.
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
@@ -11,7 +11,9 @@ import type { RunRow } from '../../model/rows.ts'
 import type { RunEnd, RunObserver } from '../../model/run-observer.ts'
 
 export const OTHER = '(other)'
-/** Whoever ended it held it under no name we know: a cancel of what waited, or a client that writes plain SQL. */
+/**
+ * The client that ended it held it under no known name: a cancel of pending work, or a client that writes plain SQL.
+ */
 export const NOBODY = '(none)'
 const MOST_PAIRS = 500
 const MOST_TYPES = 200
@@ -29,7 +31,7 @@ export class PairCount {
   readonly ended = new Map<string, number>()
   /** Failed executions: the first, the second, and later ones. */
   readonly failed = [0, 0, 0]
-  /** By status; `pending`: will be tried again. */
+  /** By status; `pending`: will be retried. */
   readonly durations = new Map<string, Durations>()
 
   constructor(type: string, worker: string) {
@@ -44,7 +46,7 @@ export class PairCount {
 }
 
 export class Durations {
-  /** One for each bound, and one for what took longer. */
+  /** One for each bound, and one for longer ones. */
   readonly buckets: number[] = [...SECONDS, 0].map(() => 0)
   sum = 0
 
@@ -139,7 +141,7 @@ export class RunMeter implements RunObserver {
   }
 }
 
-/** One of few words, whatever the error says. */
+/** One of a few categories, for any error. */
 function typeOf(error: unknown): string {
   if (error instanceof PetrelError) return error.code
   if (error instanceof StoreUnavailableError) return 'unavailable'

@@ -1,7 +1,7 @@
 /**
- * Runs and workers under the names that workers of such tables are known by: workflow_run_*, workflow_worker_*. They
- * tell of what went through this process; queue depth and the workers that have a session are read from the store, at
- * most every ten seconds.
+ * Runs and workers under the conventional names of workers on such tables: workflow_run_*, workflow_worker_*. They
+ * cover what passed through this process; queue depth and the workers with a session are read from the store, at most
+ * every ten seconds.
  */
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client'
 import type { MeasuredEngine } from './measured.ts'
@@ -14,9 +14,9 @@ export interface RunMetricsHow {
   readonly registry: Registry
   readonly meter: RunMeter
   readonly queries: MeasuredEngine['queries']
-  /** true: also the workers of other processes, as the store knows them. */
+  /** true: also the workers of other processes, as recorded in the store. */
   readonly allWorkers: boolean
-  /** The store could not be read; what was read last is shown on. */
+  /** The store could not be read; the last values are still shown. */
   readonly failed: () => void
 }
 
@@ -65,7 +65,7 @@ function countRuns({ registry, meter }: RunMetricsHow): void {
   registry.registerMetric(durations(meter))
 }
 
-/** A histogram that is not observed but read: counting has been done by the time somebody scrapes. */
+/** A histogram that is read instead of observed: the counting is done by the time of a scrape. */
 function durations(meter: RunMeter): Metric {
   const name = 'workflow_run_execution_duration_seconds'
   const help = 'From start to end of an execution, by its status; pending: it will be tried again.'
@@ -147,7 +147,7 @@ function measureWorkers({ registry, meter, queries, allWorkers, failed }: RunMet
       .filter((row) => row.state !== 'dead')
       .map((row) => ({ name: row.name, since: row.startedAt - ahead, lastAt: row.heartbeatAt - ahead }))
   }, failed)
-  /** A claim seen here says more than a heartbeat read from the store. */
+  /** A claim seen here is more recent than a heartbeat read from the store. */
   const workers = async (): Promise<ReadonlyMap<string, Seen>> => {
     const seen = new Map<string, Seen>()
     for (const row of allWorkers ? ((await known.get()) ?? []) : []) seen.set(row.name, row)
@@ -180,7 +180,7 @@ function measureWorkers({ registry, meter, queries, allWorkers, failed }: RunMet
   })
 }
 
-/** What the store said lately: asked at most every ten seconds, and again at once if it failed. */
+/** The last answer of the store: read at most every ten seconds, and again at once if it failed. */
 class Lately<T> {
   readonly #read: () => Promise<T>
   readonly #failed: () => void

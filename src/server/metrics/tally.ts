@@ -1,4 +1,4 @@
-/** How many there are now, by labels. */
+/** Current numbers, by labels. */
 
 export type Labels = { readonly [name: string]: string }
 

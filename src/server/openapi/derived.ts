@@ -1,4 +1,4 @@
-/** Routes as the document has them, and the components they refer to. */
+/** Routes in the form of the document, and the components they refer to. */
 import { accessOf, type Route } from '../../http/describe/route.ts'
 import { NOTE, type Schema } from '../../wire/schema.ts'
 import { type Method, type Operation, operationObject } from './operation.ts'
@@ -30,7 +30,7 @@ export function derive(routes: readonly Described[]): Derived {
   return { paths, schemas }
 }
 
-/** Without what JSON leaves out; a component is a reference, and is put among the others. */
+/** Without values that JSON omits; a component is a reference, and is added to the others. */
 function plain(value: unknown, schemas: Record<string, object>): unknown {
   if (Array.isArray(value)) return value.map((item) => plain(item, schemas))
   if (typeof value !== 'object' || value === null) return value
@@ -39,7 +39,7 @@ function plain(value: unknown, schemas: Record<string, object>): unknown {
     Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part, schemas)]))
   if (name === undefined) return inside()
   if (schemas[name] === undefined) {
-    // Before what is in it, which may refer to it.
+    // Before its content, which may refer to it.
     schemas[name] = {}
     schemas[name] = inside()
   }

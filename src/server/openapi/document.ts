@@ -1,4 +1,4 @@
-/** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
+/** The API as one OpenAPI 3.1 document. A test compares it with the routes of the server. */
 import { ERRORS } from '../../kernel/errors.ts'
 import { DESCRIBED_ROUTES } from '../routes.ts'
 import { derive } from './derived.ts'

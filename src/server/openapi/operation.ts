@@ -1,4 +1,4 @@
-/** One operation as it is written down here, and as OpenAPI wants it. */
+/** One operation as it is written here, and in OpenAPI's form. */
 
 import { accessByPath } from '../../http/undescribed.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
@@ -16,7 +16,7 @@ export interface Parameter {
 
 export interface Answer {
   readonly description: string
-  /** Without one: the answer has no body worth describing. */
+  /** If absent, the body of the answer is not described. */
   readonly schema?: Schema
   /** Default: OJS's own under /ojs, else application/json. */
   readonly type?: string
@@ -28,7 +28,7 @@ export interface Operation {
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** Default: what the server asks for on this method and path. */
+  /** Default: the access that the server requires for this method and path. */
   readonly scope?: Scope | 'none'
   readonly query?: readonly Parameter[]
   readonly headers?: readonly Parameter[]
@@ -36,11 +36,11 @@ export interface Operation {
     readonly schema: Schema
     readonly optional?: boolean
     readonly example?: unknown
-    /** Default: one, as of answers. */
+    /** Default: an object, as for answers. */
     readonly types?: readonly string[]
   }
   readonly answers: { readonly [status: string]: Answer }
-  /** Besides those that any route can answer with. */
+  /** In addition to those that any route can return. */
   readonly errors?: readonly ErrorCode[]
 }
 
@@ -135,7 +135,7 @@ function errorsOf(operation: Operation, scope: Scope | 'none', hasBody: boolean)
   }
 }
 
-/** One response per status: where codes share one, the commonest stands for them. */
+/** One response per status: if several codes share one, the most common represents them. */
 const STATUS: { readonly [code in ErrorCode]?: string } = {
   invalid_request: '400',
   invalid_workflow: '400',

@@ -1,4 +1,4 @@
-/** Small pieces that schemas are made of. */
+/** Small parts of schemas. */
 
 export type Schema = { readonly [key: string]: unknown }
 
@@ -45,7 +45,7 @@ export function nullable(schema: Schema): Schema {
   return '$ref' in schema ? { anyOf: [schema, { type: 'null' }] } : { ...schema, type: [schema['type'], 'null'] }
 }
 
-/** Fields beyond those named may be there: clients must not mind. */
+/** Further fields may exist: clients must ignore them. */
 export function object(
   fields: Fields,
   more: { readonly required?: readonly string[]; readonly description?: string } = {},

@@ -1,4 +1,4 @@
-/** Workflows, events, and what the server says of itself. */
+/** Workflows, events, and the server's information about itself. */
 import { flag, list, nullable, object, ref, text, time, word } from './schema.ts'
 
 const TYPES = ['chain', 'group', 'batch']

@@ -1,4 +1,6 @@
-/** /v1/sagas: all of them in one list, in the words of the views; resumed and cancelled. POST /v1/instances starts one. */
+/**
+ * /v1/sagas: all sagas in one list, with the columns of the views; resume and cancel. POST /v1/instances starts one.
+ */
 
 import { SAGA_STATES } from '../../model/sagas.ts'
 import { cancelSaga, listRefused, listSagas, retrySaga, showSaga } from '../../operations/sagas/sagas.ts'

@@ -1,4 +1,4 @@
-/** A patch of the context of an instance, as a body asks for it. */
+/** A patch of the context of an instance, as a request body. */
 import { MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
@@ -18,7 +18,7 @@ export const ContextRequest = asked('a patch', {
   }),
 })
 
-/** Of a body that has not been checked. */
+/** For a body that has not been checked. */
 export function readContext(body: Body): { readonly [name: string]: Json } {
   return checked(ContextRequest, body).set as { readonly [name: string]: Json }
 }

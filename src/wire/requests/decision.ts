@@ -1,4 +1,4 @@
-/** What a person says about a gate. */
+/** A person's decision about a gate. */
 import type { Json } from '../../net/net.ts'
 import { anything, optional, text } from '../schema.ts'
 

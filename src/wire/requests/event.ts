@@ -1,4 +1,4 @@
-/** An event from outside, as a body states it, and the answer to it. */
+/** An external event, as a request body, and its answer. */
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
 import { anything, asked, flag, list, named, nullable, object, optional, text, uuid, type Value } from '../schema.ts'
@@ -30,7 +30,7 @@ export interface EventAsked {
   readonly id: string | null
 }
 
-/** Of a body that has not been checked. */
+/** For a body that has not been checked. */
 export function readEvent(body: Body): EventAsked {
   return eventAsked(checked(EventRequest, body))
 }

@@ -1,4 +1,4 @@
-/** Fields that bodies of several routes have. */
+/** Fields of several request bodies. */
 
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import { parseMoment } from '../../kernel/moments.ts'
@@ -6,7 +6,7 @@ import { VERSIONED } from '../../model/inbox.ts'
 import { HELD_AT } from '../../model/rows.ts'
 import { line, type More, type Schema, storable, text, whole } from '../schema.ts'
 
-/** What an integer column holds. */
+/** The range of an integer column. */
 const INTEGER = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
 
 export const TYPE = text({
@@ -18,7 +18,7 @@ export const TYPE = text({
   fits: (value: string) => value.length <= MAX_TYPE_LENGTH && VERSIONED.test(value) && storable(value),
 })
 
-/** A name, or whatever else a column for names holds. */
+/** A name, within the limits of a column for names. */
 export function name(more: More | string = {}): Schema<string> {
   return line(MAX_TYPE_LENGTH, more)
 }
@@ -38,7 +38,7 @@ export const MAX_ATTEMPTS = whole({
   default: 3,
 })
 
-/** The word a worker states and the registry compares. */
+/** The runtime that a worker states and the registry compares. */
 export function runtime(description: string): Schema<string> {
   return name({
     description,
@@ -49,7 +49,7 @@ export function runtime(description: string): Schema<string> {
   })
 }
 
-/** momentAt() reads it. */
+/** Parsed by momentAt(). */
 export function moment(description: string): Schema<string> {
   return text({
     description,

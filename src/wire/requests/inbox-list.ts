@@ -1,4 +1,4 @@
-/** Which runs of the inbox a list shows. */
+/** The filter of a list of inbox runs. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'

@@ -1,4 +1,4 @@
-/** Parameters of a query string: each describes itself, checks what is given and gives the handler what it means. */
+/** Parameters of a query string: each describes itself, checks the given text and returns its value to the handler. */
 import { PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import { parseMoment } from '../../kernel/moments.ts'
@@ -14,7 +14,7 @@ export interface Param<T = unknown> {
 
 export type Params = { readonly [name: string]: Param }
 
-/** What a handler gets. */
+/** The value for a handler. */
 export type Given<P extends Params> = { readonly [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
 export function readQuery<P extends Params>(params: P, query: Query): Given<P> {
@@ -25,7 +25,7 @@ export function textOf(description: string): Param<string | null> {
   return { description, schema: text(), read: textParam }
 }
 
-/** A text that is looked for in the store. */
+/** A text that is searched in the store. */
 export function storedText(description: string): Param<string | null> {
   return { description, schema: text(), read: storableParam }
 }
@@ -62,7 +62,7 @@ export function wholeOf(
   return { description, schema, read: (query, name) => wholeParam(query, name, bounds) }
 }
 
-/** A whole number that may be left out: null. */
+/** An optional whole number: null if absent. */
 export function wholeOrNone(
   bounds: { readonly least: number; readonly most: number },
   more: { readonly description: string; readonly [keyword: string]: unknown },
@@ -80,7 +80,7 @@ export function pageSize(most = 200, fallback = 50): Param<number> {
   return wholeOf({ least: 1, most, fallback }, 'Entries on a page.')
 }
 
-/** Reads on behind a number. */
+/** Continues after a number. */
 export function placeOf(description: string): Param<number> {
   return wholeOf({ least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 }, description)
 }
@@ -102,7 +102,7 @@ export function momentOf(description: string): Param<number | null> {
   )
 }
 
-/** `read` gives null for what is no such thing; `expected` says what would be: `is an instance id`. */
+/** `read` returns null for an invalid text; `expected` describes a valid one: `is an instance id`. */
 export function parsed<T>(
   description: string,
   schema: Schema,

@@ -1,4 +1,4 @@
-/** Query parameters, checked: a wrong one is named with what would be right. */
+/** Query parameters, checked: an invalid one is named with a suggestion. */
 
 import { PetrelError } from '../../kernel/errors.ts'
 
@@ -19,7 +19,7 @@ export function textParam(query: Query, name: string): string | null {
   throw new PetrelError('invalid_request', `${name} is given more than once`, { parameter: name })
 }
 
-/** A text that no row can hold is refused here: one store would find nothing, the other break. */
+/** A text that no row can contain is refused here: one store would find nothing, the other would fail. */
 export function storableParam(query: Query, name: string): string | null {
   const text = textParam(query, name)
   if (text === null || (!text.includes('\u0000') && text.isWellFormed())) return text

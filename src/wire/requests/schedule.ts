@@ -1,4 +1,4 @@
-/** What a schedule of the inbox is created with. */
+/** The fields for creating a schedule of the inbox. */
 import type { InboxScheduleParams } from '../../model/schedules.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
@@ -20,7 +20,7 @@ export const InboxScheduleRequest = named(
   }),
 )
 
-/** Of a body that has not been checked. */
+/** For a body that has not been checked. */
 export function readSchedule(body: Body): InboxScheduleParams {
   return scheduleAsked(checked(InboxScheduleRequest, body))
 }

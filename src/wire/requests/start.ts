@@ -1,4 +1,4 @@
-/** A start of a deployed definition, as a body asks for it, and its answer. */
+/** The start of a deployed definition, as a request body, and its answer. */
 
 import { BodyNotes } from '../../kernel/reading/part.ts'
 import type { InstanceRow } from '../../model/rows.ts'
@@ -24,7 +24,7 @@ export const StartRequest = named(
   }),
 )
 
-/** What a start or a retry has made. */
+/** The result of a start or a retry. */
 export const MADE = {
   id: uuid(),
   created: flag('false: the start key was taken, and this is the instance that has it.'),
@@ -49,7 +49,7 @@ export interface StartAsked {
   readonly meta?: Json
 }
 
-/** Of a body that has not been checked. */
+/** For a body that has not been checked. */
 export function readStart(body: Body): StartAsked {
   return startAsked(checked(StartRequest, body))
 }
@@ -67,7 +67,7 @@ export function startAsked(body: Value<typeof StartRequest>): StartAsked {
   }
 }
 
-/** What events of all its steps are told under has a name of its own, and is kept with the rest. */
+/** The correlation id of all events of its steps has a separate field, and is stored with the rest. */
 function metaOf(body: Value<typeof StartRequest>): Json | null {
   const { correlation_id: correlationId } = body
   const meta = (body.meta ?? null) as { readonly [name: string]: Json } | null
@@ -89,7 +89,7 @@ interface Made {
   readonly given: Given
 }
 
-/** Of which definition it is, the instance itself says: under a taken key it may be another than the one asked for. */
+/** The instance itself names its definition: under a used key it may be another one than requested. */
 export function startedWire({ id, created, row, given }: Made): Value<typeof StartReply> {
   const meta = givenWire(given).meta as { readonly definition?: unknown } | null
   return { id, created, definition: meta?.definition ?? null, instance: row === null ? null : instanceWire(row) }

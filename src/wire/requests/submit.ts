@@ -1,4 +1,4 @@
-/** What a run of the inbox is submitted with. */
+/** The fields for submitting a run to the inbox. */
 import type { EnqueueParams } from '../../model/enqueue.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
@@ -18,7 +18,7 @@ export const SubmitRequest = named(
   }),
 )
 
-/** Of a body that has not been checked. */
+/** For a body that has not been checked. */
 export function readSubmit(body: Body): EnqueueParams {
   return submitAsked(checked(SubmitRequest, body))
 }
