@@ -1,10 +1,8 @@
 /** Finds ids given on the command line, and reports clearly when one does not exist. */
 
-import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
-import { isId } from '../kernel/ids.ts'
 import type { RunRow } from '../model/rows.ts'
-import { findOneInstance } from '../operations/instances/look.ts'
+import { findOneInstance, viewInstance } from '../operations/instances/look.ts'
 import type { Perform } from '../operations/operation.ts'
 import { showRun } from '../operations/runs/look.ts'
 import type { InstanceView } from '../views/view.ts'
@@ -12,31 +10,35 @@ import { CliError } from './terminal/failure.ts'
 
 /** false: it is an instance. */
 export async function isRun(perform: Perform, id: string): Promise<boolean> {
-  const isMissing = (error: unknown): null => {
-    if (error instanceof PetrelError && error.code === 'not_found') return null
-    throw error
-  }
-  if ((await perform(findOneInstance, { id }).catch(isMissing)) !== null) return false
-  if ((await perform(showRun, { id }).catch(isMissing)) !== null) return true
+  if ((await unlessMissing(perform(findOneInstance, { id }))) !== null) return false
+  if ((await unlessMissing(perform(showRun, { id }))) !== null) return true
   throw noSuch('instance or run', id)
 }
 
 export async function runOrInstance(
-  engine: EngineApi,
+  perform: Perform,
   id: string,
 ): Promise<{ readonly view: InstanceView } | { readonly run: RunRow }> {
-  if (!isId(id)) throw noSuch('instance or run', id)
-  const view = await engine.view(id)
+  const view = await unlessMissing(perform(viewInstance, { id }))
   if (view !== null) return { view }
-  const run = await engine.queries.run(id)
+  const run = await unlessMissing(perform(showRun, { id }))
   if (run !== null) return { run }
   throw noSuch('instance or run', id)
 }
 
-export async function instanceView(engine: EngineApi, id: string): Promise<InstanceView> {
-  const view = isId(id) ? await engine.view(id) : null
+export async function instanceView(perform: Perform, id: string): Promise<InstanceView> {
+  const view = await unlessMissing(perform(viewInstance, { id }))
   if (view === null) throw noSuch('instance', id)
   return view
+}
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof PetrelError && error.code === 'not_found') return null
+    throw error
+  }
 }
 
 export function noSuch(what: string, id: string): CliError {

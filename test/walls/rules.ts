@@ -155,7 +155,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
 
   // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
   // notations/source beside the table of notations.
-  http: { values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/source'], types: ['engine'] },
+  http: { values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/source'], types: [] },
   // Its builders write chains, groups, batches and sagas in code, and its workers run the steps of playbooks and sagas.
   client: {
     values: [
@@ -192,6 +192,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'notations/ojs/http',
       'notations/ojs/webhooks',
     ],
+    // server.ts is given an engine; routes only perform operations.
     types: ['engine'],
   },
   // A command that makes a worker configures the runtimes of playbooks and sagas: tools, secrets, NATS.

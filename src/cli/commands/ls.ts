@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
+import { listInstances } from '../../operations/instances/look.ts'
 import { span } from '../../views/words.ts'
 import { instanceWire, STATES } from '../../wire/instance.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { ago, instanceState, paintState } from '../terminal/words.ts'
@@ -27,12 +28,11 @@ export function defineLs(program: Command): void {
     .option('--all', 'children too, not only roots')
   jsonOption(storeOptions(command)).action(
     act<LsOptions>(async (terminal, options) => {
-      const rows = await withEngine(options, (engine) =>
-        engine.queries.listInstances({
+      const { rows } = await withOperations(options, (perform) =>
+        perform(listInstances, {
           states: statesOf(options.state),
           name: options.name ?? null,
           dialect: options.dialect ?? null,
-          tenant: null,
           rootsOnly: options.all !== true,
           limit: options.limit,
           before: options.before ?? null,

@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
-import { type EventLog, type LogPlace, parsePlace } from '../../notations/interface/events.ts'
+import { parsePlace } from '../../notations/interface/events.ts'
 import type { Blocked, Sheet } from '../../notations/interface/sheet.ts'
 import { projectionOf } from '../../notations/notations.ts'
-import { operator } from '../../operations/caller.ts'
-import { nodeResult } from '../../operations/instances/look.ts'
+import { storeTime } from '../../operations/clock.ts'
+import { listEvents, listExecutionEvents } from '../../operations/instances/history.ts'
+import { instanceNet, nodeResult } from '../../operations/instances/look.ts'
+import type { Perform } from '../../operations/operation.ts'
+import { wholeRunHistory } from '../../operations/runs/look.ts'
 import type { InstanceView } from '../../views/view.ts'
 import { count, span } from '../../views/words.ts'
 import { eventWire } from '../../wire/event.ts'
@@ -13,8 +15,9 @@ import { runWire } from '../../wire/run.ts'
 import type { Wire } from '../../wire/value.ts'
 import { json } from '../../wire/value.ts'
 import { namesAsked, rulesWords } from '../../wire/why-words.ts'
-import { actor, runOrInstance } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { runOrInstance } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
+import type { ShellReading } from '../run/reading.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { contextHint } from '../terminal/hints.ts'
@@ -41,11 +44,11 @@ export function defineShow(program: Command): void {
     .option('--result <node>', 'only the result of this node, all of it, as JSON')
   jsonOption(storeOptions(command)).action(
     act<ShowOptions, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const found = await runOrInstance(engine, id)
-        if ('run' in found) await showRun(terminal, engine, found.run)
-        else if (options.result !== undefined) await showResult(terminal, engine, found.view, options.result)
-        else await showInstance(terminal, engine, found.view, options)
+      withOperations(options, async (perform, reading) => {
+        const found = await runOrInstance(perform, id)
+        if ('run' in found) await showRun(terminal, perform, found.run)
+        else if (options.result !== undefined) await showResult(terminal, perform, found.view, options.result)
+        else await showInstance(terminal, { perform, reading }, found.view, options)
         return EXIT.ok
       }),
     ),
@@ -54,21 +57,21 @@ export function defineShow(program: Command): void {
 
 async function showInstance(
   terminal: Terminal,
-  engine: EngineApi,
+  { perform, reading }: { readonly perform: Perform; readonly reading: ShellReading },
   view: InstanceView,
   options: ShowOptions,
 ): Promise<void> {
   const { projection } = await import('../run/ending.ts')
   const { waitsOf } = await import('../run/waits.ts')
   const { instance } = view
-  const waits = instance.endedAt === null ? ((await waitsOf(engine, instance.id)) ?? []) : []
-  const events = options.events === true ? await eventsOf(engine, instance, options.after) : null
+  const waits = instance.endedAt === null ? ((await waitsOf(reading, instance.id)) ?? []) : []
+  const events = options.events === true ? await eventsOf(perform, instance, options.after) : null
   if (terminal.json) {
-    terminal.data({ ...(await projection(engine, view, waits)), ...events?.wire })
+    terminal.data({ ...(await projection(reading, view, waits)), ...events?.wire })
     return
   }
-  const now = await engine.queries.now()
-  const sheet = (await projectionOf(instance).own?.(engine, instance))?.sheet(now) ?? null
+  const now = await perform(storeTime, null)
+  const sheet = (await projectionOf(instance).own?.(reading, instance))?.sheet(now) ?? null
   const state = sheet === null ? stateText(terminal, instance) : painted(terminal, sheet.state)
   terminal.print(`${terminal.paint('bold', instance.name)}  ${state}  ${terminal.paint('dim', instance.dialect)}`)
   terminal.print(`id       ${instance.id}`)
@@ -126,22 +129,20 @@ function blockedLines({ step, tokens, state, rules }: Blocked, id: string): read
 /** A stored result, to which a reference in a summary leads. */
 async function showResult(
   terminal: Terminal,
-  engine: EngineApi,
+  perform: Perform,
   { instance }: InstanceView,
   node: string,
 ): Promise<void> {
-  const net = await engine.net(instance.netHash)
-  const found = net?.nodes.find(({ key }) => key === node)
-  if (net === null || found === undefined) {
-    const known = net?.nodes.map(({ key }) => key) ?? []
+  const { id } = instance
+  const { net } = await perform(instanceNet, { id })
+  if (!net.nodes.some(({ key }) => key === node)) {
+    const known = net.nodes.map(({ key }) => key)
     const { closest } = await import('../../kernel/reading/part.ts')
     const near = closest(node, known)
     const hint = near === null ? `nodes: ${known.slice(0, 20).join(', ')}` : `did you mean '${near}'?`
     throw new CliError('not_found', `${instance.name} has no node '${node}'`, hint, { node })
   }
-  const { Operations } = await import('../../operations/operation.ts')
-  const perform = new Operations({ engine, logger: null }).for(operator(actor()))
-  terminal.data(json((await perform(nodeResult, { id: instance.id, node })).result))
+  terminal.data(json((await perform(nodeResult, { id, node })).result))
 }
 
 interface ShownEvents {
@@ -151,39 +152,29 @@ interface ShownEvents {
   print(terminal: Terminal): void
 }
 
-async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string | undefined): Promise<ShownEvents> {
+async function eventsOf(perform: Perform, instance: InstanceRow, after: string | undefined): Promise<ShownEvents> {
   const place = parsePlace(after ?? '0')
   if (place === null) {
     throw new CliError('invalid_request', `'${after}' is no place in the events`, '--after what a page ended with')
   }
+  const { id, createdAt } = instance
   const { events: log } = projectionOf(instance)
-  if (log !== undefined) return ownEvents(engine, instance, log, place)
-  const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS }
-  const events = await engine.queries.instanceEvents(found)
-  const last = events.at(-1)?.seq ?? null
+  if (log !== undefined) {
+    const page = await perform(listExecutionEvents, { id, after: place, limit: MOST_EVENTS, types: null })
+    const table = await log.table(page, createdAt)
+    return {
+      wire: { ...page },
+      next: page.has_more ? page.next_after : null,
+      print: (terminal) => {
+        for (const line of tableLines(terminal, table)) terminal.print(line)
+      },
+    }
+  }
+  const { events, next, more } = await perform(listEvents, { id, after: place.seq, limit: MOST_EVENTS })
   return {
     wire: { events: events.map(eventWire) },
-    next: last !== null && last < instance.eventSeq ? String(last) : null,
-    print: (terminal) => printHistory(terminal, events, instance.createdAt),
-  }
-}
-
-async function ownEvents(
-  engine: EngineApi,
-  instance: InstanceRow,
-  log: EventLog,
-  after: LogPlace,
-): Promise<ShownEvents> {
-  const net = await engine.net(instance.netHash)
-  if (net === null) throw new CliError('not_found', `the net of ${instance.id} is gone`, 'was it pruned?')
-  const page = await log.page(engine, instance, net, { after, limit: MOST_EVENTS, types: null })
-  const table = await log.table(page, instance.createdAt)
-  return {
-    wire: { ...page },
-    next: page.has_more ? page.next_after : null,
-    print: (terminal) => {
-      for (const line of tableLines(terminal, table)) terminal.print(line)
-    },
+    next: more ? String(next) : null,
+    print: (terminal) => printHistory(terminal, events, createdAt),
   }
 }
 
@@ -221,11 +212,11 @@ function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): vo
   )
 }
 
-async function showRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promise<void> {
-  const history = await engine.queries.runHistory(run.id)
+async function showRun(terminal: Terminal, perform: Perform, run: RunRow): Promise<void> {
+  const history = await perform(wholeRunHistory, { id: run.id })
   if (terminal.json)
     return terminal.data({ run: runWire(run), payload: json(run.payload), history: history.map(eventWire) })
-  const now = await engine.queries.now()
+  const now = await perform(storeTime, null)
   terminal.print(
     `${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, now))}${run.deadLetter ? '  dead letter' : ''}`,
   )

@@ -1,16 +1,18 @@
 /** why: what an instance or a run waits for, for the person on call. */
 
 import type { Command } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
-import type { InstanceRow, RunRow } from '../../model/rows.ts'
+import type { InstanceRow } from '../../model/rows.ts'
 import { projectionOf } from '../../notations/notations.ts'
+import { explainInstance } from '../../operations/instances/look.ts'
+import type { Perform } from '../../operations/operation.ts'
+import { explainRun, showRun } from '../../operations/runs/look.ts'
 import type { Why } from '../../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
 import { span } from '../../views/words.ts'
 import { whyRunWire, whyWire } from '../../wire/why.ts'
 import { aboutWords, type Moments, namesAsked, reasonWords } from '../../wire/why-words.ts'
-import { noSuch, runOrInstance } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { isRun } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { contextHint } from '../terminal/hints.ts'
@@ -31,11 +33,9 @@ export function defineWhy(program: Command): void {
     .option('--after <place>', 'continue where the last page ended')
   jsonOption(storeOptions(command)).action(
     act<WhyOptions, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const found = await runOrInstance(engine, id)
-        if ('run' in found) return whyRun(terminal, engine, found.run)
-        const why = await engine.why({ instanceId: id, after: options.after ?? null, limit: options.limit })
-        if (why === null) throw noSuch('instance', id)
+      withOperations(options, async (perform) => {
+        if (await isRun(perform, id)) return whyRun(terminal, perform, id)
+        const why = await perform(explainInstance, { id, after: options.after ?? null, limit: options.limit })
         if (terminal.json) terminal.data(whyWire(why))
         else printWhy(terminal, why, id)
         return EXIT.ok
@@ -44,8 +44,8 @@ export function defineWhy(program: Command): void {
   )
 }
 
-async function whyRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promise<number> {
-  const why = await engine.whyRun(run)
+async function whyRun(terminal: Terminal, perform: Perform, id: string): Promise<number> {
+  const [run, why] = [await perform(showRun, { id }), await perform(explainRun, { id })]
   if (terminal.json) {
     terminal.data(whyRunWire(why))
     return EXIT.ok

@@ -7,6 +7,7 @@ import { type Caller, operator } from '../../operations/caller.ts'
 import type { Perform } from '../../operations/operation.ts'
 import type { Store } from '../../store/open.ts'
 import { actor } from '../lookup.ts'
+import type { ShellReading } from '../run/reading.ts'
 import type { Shared } from '../terminal/act.ts'
 import { CliError } from '../terminal/failure.ts'
 
@@ -70,7 +71,7 @@ export async function connect(options: Shared, how: ConnectHow): Promise<EngineA
 }
 
 /** Opens, runs the body, closes; a command that only reads or changes one thing does not sweep. */
-export async function withEngine<T>(
+async function withEngine<T>(
   options: Shared,
   body: (engine: EngineApi) => Promise<T>,
   { create }: Pick<ConnectHow, 'create'> = { create: false },
@@ -83,14 +84,14 @@ export async function withEngine<T>(
   }
 }
 
-/** The same for commands that perform operations, in the name of whoever types them. */
+/** The same for commands that perform operations, in the name of the user of the shell. */
 export async function withOperations<T>(
   options: Shared,
-  body: (perform: Perform) => Promise<T>,
+  body: (perform: Perform, reading: ShellReading) => Promise<T>,
   { create = false, caller = operator(actor()) }: { readonly create?: boolean; readonly caller?: Caller } = {},
 ): Promise<T> {
   const { Operations } = await import('../../operations/operation.ts')
-  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(caller)), { create })
+  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(caller), engine), { create })
 }
 
 function sqliteFile(url: string): string | null {

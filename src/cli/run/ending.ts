@@ -1,5 +1,4 @@
 /** The result of running one definition, for the shell: the exit code, the summary, the projection. */
-import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { projectionOf } from '../../notations/notations.ts'
@@ -10,7 +9,7 @@ import { json, type Wire } from '../../wire/value.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { brief, headline, paintState, placeOf } from '../terminal/words.ts'
-
+import type { ShellReading } from './reading.ts'
 import type { Wait } from './waits.ts'
 
 /** Only a complete success counts: partial, cancelled and compensated work did not do what was asked. */
@@ -18,11 +17,11 @@ export function exitOf(row: InstanceRow): number {
   return row.state === 'completed' && row.outcome === 'success' ? EXIT.ok : EXIT.failed
 }
 
-export async function projection(engine: EngineApi, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
+export async function projection(reading: ShellReading, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
   const { instance } = view
   const [results, own] = await Promise.all([
-    engine.results(instance.id),
-    projectionOf(instance).own?.(engine, instance),
+    reading.results(instance.id),
+    projectionOf(instance).own?.(reading, instance),
   ])
   return {
     ...viewWire(view),
@@ -34,12 +33,12 @@ export async function projection(engine: EngineApi, view: InstanceView, waits: r
 
 export async function printEnding(
   terminal: Terminal,
-  engine: EngineApi,
+  reading: ShellReading,
   view: InstanceView,
   how: { readonly waits: readonly Wait[]; readonly note: string },
 ): Promise<void> {
   const { instance, error, undoError } = view
-  const { succeeded, failed } = (await projectionOf(instance).own?.(engine, instance))?.counts ?? instance
+  const { succeeded, failed } = (await projectionOf(instance).own?.(reading, instance))?.counts ?? instance
   const state = headline(instance)
   const time = instance.endedAt === null ? '' : ` in ${span(instance.endedAt - instance.createdAt)}${how.note}`
   const tally = `${succeeded} succeeded, ${failed} failed`

@@ -40,7 +40,7 @@ export async function liveRun(params: LiveRun): Promise<LiveEnd> {
     const [started] = await engine.start([asked])
     const { id } = started as { readonly id: string }
     const waiting = params.wait ? null : untilItOnlyWaits(engine, id, signal)
-    const following = follow({ engine, terminal, id, signal })
+    const following = follow({ reading: engine, terminal, id, signal })
     const waits = (await Promise.race([following.then(() => null), ...(waiting === null ? [] : [waiting])])) ?? []
     done.abort()
     await following

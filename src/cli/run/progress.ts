@@ -1,5 +1,4 @@
 /** An instance as a block of lines that is redrawn: what `watch`, `run` and `dev` show on a terminal. */
-import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Progress } from '../../notations/interface/sheet.ts'
@@ -9,16 +8,17 @@ import { json } from '../../wire/value.ts'
 import { tableLines } from '../terminal/sheet.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { brief, headline, paintState, placeOf, runState } from '../terminal/words.ts'
+import type { ShellReading } from './reading.ts'
 
 const SHOWN_RUNS = 20
 const READ_RUNS = 200
 const MAX_DEPTH = 3
 
-export async function progressLines(terminal: Terminal, engine: EngineApi, id: string): Promise<readonly string[]> {
-  const instance = await engine.queries.instance(id)
+export async function progressLines(terminal: Terminal, reading: ShellReading, id: string): Promise<readonly string[]> {
+  const instance = await reading.queries.instance(id)
   if (instance === null) return []
-  const now = await engine.queries.now()
-  return [headLine(terminal, instance, now), ...(await linesOf(terminal, engine, instance, now, 1))]
+  const now = await reading.queries.now()
+  return [headLine(terminal, instance, now), ...(await linesOf(terminal, reading, instance, now, 1))]
 }
 
 export function headLine(terminal: Terminal, row: InstanceRow, now: number): string {
@@ -35,16 +35,16 @@ export function headLine(terminal: Terminal, row: InstanceRow, now: number): str
 
 async function linesOf(
   terminal: Terminal,
-  engine: EngineApi,
+  reading: ShellReading,
   row: InstanceRow,
   now: number,
   depth: number,
 ): Promise<string[]> {
-  const { queries } = engine
+  const { queries } = reading
   const indent = '  '.repeat(depth)
   const { progress } = projectionOf(row)
-  const own = progress === undefined ? null : await progress(engine, row, { now, most: SHOWN_RUNS })
-  if (own !== null) return linesOfSteps(terminal, engine, row, own, now, depth)
+  const own = progress === undefined ? null : await progress(reading, row, { now, most: SHOWN_RUNS })
+  if (own !== null) return linesOfSteps(terminal, reading, row, own, now, depth)
   const runs = await queries.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
   const children = depth < MAX_DEPTH ? (await queries.children(row.id)).slice(0, SHOWN_RUNS) : []
   const lines: string[] = []
@@ -54,7 +54,7 @@ async function linesOf(
     else if ('type' in entry) lines.push(indent + runLine(terminal, entry, now))
     else {
       lines.push(indent + headLine(terminal, entry, now))
-      if (!TERMINAL.has(entry.state)) lines.push(...(await linesOf(terminal, engine, entry, now, depth + 1)))
+      if (!TERMINAL.has(entry.state)) lines.push(...(await linesOf(terminal, reading, entry, now, depth + 1)))
     }
   }
   if (row.gates > 0) {
@@ -74,7 +74,7 @@ async function linesOf(
 /** One line for each step that has begun, or is held. */
 async function linesOfSteps(
   terminal: Terminal,
-  engine: EngineApi,
+  reading: ShellReading,
   row: InstanceRow,
   { earlier, steps, children }: Progress,
   now: number,
@@ -85,9 +85,9 @@ async function linesOfSteps(
   const nested: string[] = []
   for (const child of depth < MAX_DEPTH ? children : []) {
     nested.push(indent + headLine(terminal, child, now))
-    if (!TERMINAL.has(child.state)) nested.push(...(await linesOf(terminal, engine, child, now, depth + 1)))
+    if (!TERMINAL.has(child.state)) nested.push(...(await linesOf(terminal, reading, child, now, depth + 1)))
   }
-  const waits = row.held === 0 ? [] : (await import('./waits.ts')).waitsOfTokens(engine, row)
+  const waits = row.held === 0 ? [] : (await import('./waits.ts')).waitsOfTokens(reading, row)
   return [
     ...(earlier > 0 ? [`${indent}${earlier} more before these`] : []),
     ...lines.map((line) => indent + line),

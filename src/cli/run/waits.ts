@@ -1,5 +1,4 @@
 /** What an instance waits for when nothing in it can continue by itself. */
-import type { EngineApi } from '../../engine/api.ts'
 import { toolsOfType, typeMatcher } from '../../kernel/type-filters.ts'
 import type { RuntimeRow } from '../../model/registry.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
@@ -9,6 +8,7 @@ import { json } from '../../wire/value.ts'
 import { namesAsked, rulesWords } from '../../wire/why-words.ts'
 import { contextHint } from '../terminal/hints.ts'
 import { brief, placeOf } from '../terminal/words.ts'
+import type { ShellReading } from './reading.ts'
 
 export interface Wait {
   readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry'
@@ -23,15 +23,15 @@ export interface Wait {
 const LOOKED_AT = 500
 
 /** null: something still moves (a run is active, is due, or will be). */
-export async function waitsOf(engine: EngineApi, rootId: string): Promise<readonly Wait[] | null> {
-  const { queries } = engine
-  const now = await engine.queries.now()
-  const [workers, queues, listed] = await Promise.all([queries.workers(), queries.queues(), engine.registry.list()])
+export async function waitsOf(reading: ShellReading, rootId: string): Promise<readonly Wait[] | null> {
+  const { queries } = reading
+  const now = await reading.queries.now()
+  const [workers, queues, listed] = await Promise.all([queries.workers(), queries.queues(), reading.registry.list()])
   const alive = workers.filter((w) => w.state === 'running' && w.expiresAt > now)
   const paused = new Set(queues.filter((q) => q.paused).map((q) => q.name))
   const registry = new Map(listed.map((row) => [row.workflowName, row]))
   const waits: Wait[] = []
-  for (const instance of await openTree(engine, rootId)) {
+  for (const instance of await openTree(reading, rootId)) {
     if (instance.more) return null
     for (const run of await queries.instanceRuns({ instanceId: instance.id, limit: LOOKED_AT, after: null })) {
       if (run.status !== 'pending' && run.status !== 'leased') continue
@@ -39,19 +39,19 @@ export async function waitsOf(engine: EngineApi, rootId: string): Promise<readon
       if (wait === null) return null
       waits.push(wait)
     }
-    waits.push(...(await waitsOfTokens(engine, instance)))
+    waits.push(...(await waitsOfTokens(reading, instance)))
   }
   return waits
 }
 
-async function openTree(engine: EngineApi, rootId: string): Promise<readonly InstanceRow[]> {
-  const root = await engine.queries.instance(rootId)
+async function openTree(reading: ShellReading, rootId: string): Promise<readonly InstanceRow[]> {
+  const root = await reading.queries.instance(rootId)
   const open: InstanceRow[] = []
   const todo = root === null ? [] : [root]
   for (let row = todo.pop(); row !== undefined && open.length < LOOKED_AT; row = todo.pop()) {
     if (TERMINAL.has(row.state)) continue
     open.push(row)
-    todo.push(...(await engine.queries.children(row.id)))
+    todo.push(...(await reading.queries.children(row.id)))
   }
   return open
 }
@@ -112,10 +112,10 @@ function serves(worker: WorkerRow, run: RunRow): boolean {
   return queue && typeMatcher(worker.types.length === 0 ? null : worker.types)(run.type)
 }
 
-export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {
+export async function waitsOfTokens(reading: ShellReading, instance: InstanceRow): Promise<readonly Wait[]> {
   const waits: Wait[] = []
   if (instance.gates > 0) {
-    for (const gate of await engine.queries.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
+    for (const gate of await reading.queries.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
       const title = (json(gate.options) as { readonly title?: unknown } | null)?.title
       const about = typeof title === 'string' ? ` (${brief(title)})` : ''
       waits.push({
@@ -128,8 +128,8 @@ export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): P
     }
   }
   if (instance.held > 0) {
-    const net = await engine.net(instance.netHash)
-    for (const slot of await engine.queries.slots({ instanceId: instance.id, prefix: SLOT.heldToken.prefix })) {
+    const net = await reading.net(instance.netHash)
+    for (const slot of await reading.queries.slots({ instanceId: instance.id, prefix: SLOT.heldToken.prefix })) {
       const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
       const rules = net?.nodes.find(({ key }) => key === node)?.admit?.rules ?? []
       const what = `${node ?? slot.key} is held until its admission rule allows it (${brief(rulesWords(rules), 120)})`

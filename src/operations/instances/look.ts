@@ -50,6 +50,12 @@ export const findOneInstance = operation(
   (use, { id }: ById): Promise<InstanceRow> => findInstance(use, id),
 )
 
+/** One with its runs, gates and children. */
+export const viewInstance = operation(
+  { scope: 'read' },
+  (use, { id }: ById): Promise<InstanceView> => findView(use, id),
+)
+
 /** `results`: by node. `own`: fields that only its notation has. */
 export interface InstanceShown {
   readonly view: InstanceView

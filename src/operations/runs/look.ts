@@ -3,6 +3,7 @@ import { scopedName } from '../../kernel/scoped-names.ts'
 import type { InboxPage, InboxQuery } from '../../model/inbox.ts'
 import type { RunQuery } from '../../model/queries/queries.ts'
 import type { RunRow, StoredEvent } from '../../model/rows.ts'
+import type { WhyRun } from '../../views/why.ts'
 import { operation } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
 import { findRun } from './find.ts'
@@ -30,6 +31,12 @@ export const searchRuns = operation(
 export const showRun = operation(
   { scope: 'read' },
   (use, { id }: { readonly id: string }): Promise<RunRow> => findRun(use, id),
+)
+
+/** What it waits for. */
+export const explainRun = operation(
+  { scope: 'read' },
+  async (use, { id }: { readonly id: string }): Promise<WhyRun> => use.engine.whyRun(await findRun(use, id)),
 )
 
 /** Oldest first. */

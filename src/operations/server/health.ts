@@ -42,3 +42,15 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
     clearTimeout(timer)
   }
 }
+
+export interface Finding {
+  readonly check: string
+  readonly subject: string
+  readonly finding: string
+}
+
+/** Invariants that hold in every committed state, and rows that violate them. */
+export const checkInvariants = operation(
+  { scope: 'admin', shared: true },
+  ({ engine }, _: null): Promise<readonly Finding[]> => engine.queries.doctor(),
+)

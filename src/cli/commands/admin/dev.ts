@@ -80,7 +80,7 @@ async function runDemo(
   const { follow } = await import('../../run/follow.ts')
   const [started] = await engine.start([{ ...definition.start, initiator: 'petrel dev' }])
   const { id } = started as { readonly id: string }
-  const row = await follow({ engine, terminal, id, signal })
+  const row = await follow({ reading: engine, terminal, id, signal })
   if (terminal.json) terminal.record({ event: 'demo', id, state: row.state, outcome: row.outcome })
 }
 

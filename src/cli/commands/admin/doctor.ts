@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { checkInvariants } from '../../../operations/server/health.ts'
 import { count, span } from '../../../views/words.ts'
-import { shownUrl, storeUrl, withEngine } from '../../process/connect.ts'
+import { shownUrl, storeUrl, withOperations } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
 import { EXIT } from '../../terminal/failure.ts'
 
@@ -10,9 +11,9 @@ export function defineDoctor(program: Command): void {
     .description('check the invariants of the database; exits 1 if one does not hold')
   jsonOption(storeOptions(command)).action(
     act<Shared>((terminal, options) =>
-      withEngine(options, async ({ queries }) => {
+      withOperations(options, async (perform) => {
         const began = performance.now()
-        const findings = await queries.doctor()
+        const findings = await perform(checkInvariants, null)
         const url = shownUrl(storeUrl(options))
         if (terminal.json) terminal.data({ store: url, healthy: findings.length === 0, findings })
         else if (findings.length === 0) terminal.print(`${url}: nothing found (${span(performance.now() - began)})`)
