@@ -20,7 +20,7 @@ const TAGS: { readonly [name: string]: string } = {
   Sagas: 'Workflows across services: commands, completions, compensation.',
   Queues: 'Where jobs wait.',
   'Dead letters': 'Jobs that failed for good and wait for a person.',
-  Cron: 'Jobs that come back by the clock.',
+  Cron: 'Jobs that are enqueued on a schedule.',
   Checkpoints: 'What active jobs save and report.',
   Webhooks: 'Events, sent to whoever subscribes.',
   Events: 'Everything that happened and happens.',

@@ -1,5 +1,5 @@
 /**
- * Checkpoints of jobs. The official client knows them under /checkpoints/:id, behind a prefix that it puts there twice.
+ * Checkpoints of jobs. The official client expects them under /checkpoints/:id, and sends the prefix /ojs/v1 twice.
  */
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import type { RunStatus } from '../../../model/rows.ts'
@@ -45,8 +45,8 @@ const SHOW = {
 const REMOVE = {
   tag: 'Checkpoints',
   does: removeCheckpoint,
-  description: 'Also if there is none. The next one has `sequence` 1.',
-  answers: { '200': { description: 'There is none any more.', schema: CheckpointDeleted } },
+  description: 'Also if the job has no checkpoint. The next one has `sequence` 1.',
+  answers: { '200': { description: 'The job has no checkpoint.', schema: CheckpointDeleted } },
   errors: ['not_found'],
 } as const
 

@@ -1,7 +1,7 @@
 /**
- * /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. Each tenant has
- * its own names; a caller without a tenant sees whose they are, and addresses them that way: `@acme/nightly`.
- * /ojs/v1/crons has the same under the names that the admin page looks for.
+ * /ojs/v1/cron: jobs that are enqueued on a schedule. Registering a name again replaces the cron job of that name. Each
+ * tenant has its own names; for a caller without a tenant they include the tenant: `@acme/nightly`.
+ * /ojs/v1/crons serves the same under the names that the admin page expects.
  */
 
 import { notFound } from '../../../http/request-error.ts'
@@ -43,7 +43,7 @@ const CRON_ROUTES_OF_JOBS = [
     'GET /ojs/v1/cron',
     {
       tag: 'Cron',
-      summary: 'List jobs that come back by the clock',
+      summary: 'List cron jobs',
       does: listSchedules,
       query: { enabled: wordOf(['true', 'false'], null, 'true or false: only these.'), ...PAGE },
       answers: { '200': { description: 'By name.', schema: CronList } },
@@ -59,7 +59,7 @@ const CRON_ROUTES_OF_JOBS = [
     'POST /ojs/v1/cron',
     {
       tag: 'Cron',
-      summary: 'Register one, or replace the one of this name',
+      summary: 'Register a cron job, or replace the one of this name',
       does: putSchedule,
       body: {
         schema: CronRequest,
@@ -68,7 +68,7 @@ const CRON_ROUTES_OF_JOBS = [
       },
       answers: {
         '201': { description: 'It is registered.', schema: CronReply, headers: ['Location'] },
-        '200': { description: 'It has replaced one.', schema: CronReply },
+        '200': { description: 'It has replaced another.', schema: CronReply },
       },
       errors: ['duplicate', 'validation_error'],
     },
@@ -86,7 +86,7 @@ const CRON_ROUTES_OF_JOBS = [
     'GET /ojs/v1/cron/:name',
     {
       tag: 'Cron',
-      summary: 'Look at one',
+      summary: 'Look at a cron job',
       does: showSchedule,
       otherQuery: 'ignored',
       answers: { '200': { description: 'When it ran and will run.', schema: CronReply } },
@@ -99,7 +99,7 @@ const CRON_ROUTES_OF_JOBS = [
     'PATCH /ojs/v1/cron/:name',
     {
       tag: 'Cron',
-      summary: 'Switch one on or off',
+      summary: 'Enable or disable a cron job',
       does: switchSchedule,
       body: { schema: CronSwitch },
       answers: { '200': { description: 'As it is now.', schema: CronReply } },
@@ -113,9 +113,9 @@ const CRON_ROUTES_OF_JOBS = [
     'DELETE /ojs/v1/cron/:name',
     {
       tag: 'Cron',
-      summary: 'Unregister one; what it has enqueued stays',
+      summary: 'Remove a cron job; what it has enqueued stays',
       does: removeSchedule,
-      answers: { '200': { description: 'It is gone.', schema: CronRemoved } },
+      answers: { '200': { description: 'It is removed.', schema: CronRemoved } },
       errors: ['not_found'],
     },
     async ({ params, perform, caller }) => {
@@ -130,7 +130,7 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
     'GET /ojs/v1/crons',
     {
       tag: 'Cron',
-      summary: 'List jobs that come back by the clock (admin page)',
+      summary: 'List cron jobs (admin page)',
       does: listSchedules,
       query: PAGE,
       answers: { '200': { description: 'By name.', schema: CronItemList } },
@@ -146,7 +146,7 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
     'GET /ojs/v1/crons/:id',
     {
       tag: 'Cron',
-      summary: 'Look at one (admin page)',
+      summary: 'Look at a cron job (admin page)',
       does: showSchedule,
       otherQuery: 'ignored',
       answers: { '200': { description: 'When it ran and will run.', schema: CronItem } },
@@ -160,7 +160,7 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
     'PATCH /ojs/v1/crons/:id',
     {
       tag: 'Cron',
-      summary: 'Switch one on or off (admin page)',
+      summary: 'Enable or disable a cron job (admin page)',
       does: switchSchedule,
       body: { schema: CronSwitch },
       answers: { '200': { description: 'As it is now.', schema: CronItem } },
@@ -174,9 +174,9 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
     'DELETE /ojs/v1/crons/:id',
     {
       tag: 'Cron',
-      summary: 'Unregister one (admin page)',
+      summary: 'Remove a cron job (admin page)',
       does: removeSchedule,
-      answers: { '200': { description: 'It is gone.', schema: CronItemRemoved } },
+      answers: { '200': { description: 'It is removed.', schema: CronItemRemoved } },
       errors: ['not_found'],
     },
     async ({ params: { id }, perform, caller }) => {
@@ -199,9 +199,8 @@ async function pageOfCrons(
 }
 
 /**
- * Of a page. What the jobs are given is whole for the first, and until a megabyte of templates is shown; after that, long
- * values are left out.
- * Templates are read one at a time, so that a page never holds all of them.
+ * The cron jobs of a page. Templates are shown in full for the first one, and up to a megabyte in total; after that, long
+ * values are left out. They are read one at a time, so that a page never holds all of them.
  */
 async function shownCrons(
   rows: readonly ScheduleRow[],

@@ -38,9 +38,9 @@ const MAX_BYTES = 64 * 1024
 
 /** Under /admin also what is only read. */
 const ADMIN = { tag: 'Schemas', does: { scope: 'admin', shared: true } } as const
-const IT = { '200': { description: 'It.', schema: JobSchema } }
+const IT = { '200': { description: 'The schema.', schema: JobSchema } }
 const LISTED = { '200': { description: 'Oldest first.', schema: JobSchemaList } }
-const GONE = { '200': { description: 'Gone.', schema: JobSchemaDeleted } }
+const GONE = { '200': { description: 'It is deleted.', schema: JobSchemaDeleted } }
 
 export const SCHEMA_ROUTES = [
   route(
@@ -151,7 +151,7 @@ export const SCHEMA_ROUTES = [
       does: showSchema,
       description: 'Or the newest schema of the type of that name.',
       otherQuery: 'ignored',
-      answers: { '200': { description: 'It.', schema: object({ schema: JobSchema }) } },
+      answers: { '200': { description: 'The schema.', schema: object({ schema: JobSchema }) } },
       errors: ['not_found'],
     },
     async ({ params, perform }) => ({ schema: schemaWire(found(await perform(showSchema, params), params.uri)) }),

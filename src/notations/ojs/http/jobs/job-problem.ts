@@ -24,7 +24,7 @@ function messageOf({ message, details: { kind, id, problem } }: PetrelError): st
 }
 
 function hintOf(state: string, expected: string): string {
-  if (state === expected) return 'Someone else holds it by now, or it was started again; fetch for other work.'
+  if (state === expected) return 'Another worker holds it by now, or it was started again; fetch other work.'
   return `The job is ${state}; this needs one that is ${expected}.`
 }
 

@@ -83,7 +83,7 @@ function jobsOf(reading: JobReading, runs: readonly RunRow[], how: JobReplyHow):
 async function loadJobs(reading: JobReading, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
   const failed = runs.filter((run) => run.attempt > 0 || run.status === 'failed').map((run) => run.id)
   const inWorkflow = runs.filter((run) => inputPlace(run).instanceId !== null)
-  // Only a job that was taken before has one to go on from.
+  // Only a job that was fetched before can have a checkpoint.
   const before = how.results ? runs.filter((run) => run.epoch > 0 || how.saved === true).map((run) => run.id) : []
   if (how.results) before.push(...runs.flatMap((run) => retriedRun(run.meta)?.run ?? []))
   const [errors, places, saved] = await Promise.all([

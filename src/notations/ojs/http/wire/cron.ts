@@ -44,7 +44,7 @@ export const CronRequest = named(
       type: optional(WORK_FIELDS.type),
       args: optional(WORK_FIELDS.args),
     },
-    'Instead of job_template, type, args, meta and options may stand beside the name.',
+    'Instead of job_template, the fields type, args, meta and options may be given beside the name.',
   ),
 )
 
@@ -67,7 +67,7 @@ const FIELDS = {
   args: optional(anything('Of the job.')),
   meta: optional(anything('Of the job.')),
   options: anything('Of the job.'),
-  job_template: anything({ type: 'object', description: 'The job, once more. Long values are left out of lists.' }),
+  job_template: anything({ type: 'object', description: 'The job again, as one object. Lists leave out long values.' }),
   next_run_at: nullable(time()),
   last_run_at: nullable(time()),
   last_job_id: nullable(text()),

@@ -154,7 +154,7 @@ export interface JobExtras {
   readonly failures?: readonly JobFailure[]
   readonly workflow?: JobPlace
   readonly checkpoint?: CheckpointWire
-  /** Known to whoever just reported the failure; else taken from the last of `failures`. */
+  /** Given where the failure was just reported; else taken from the last of `failures`. */
   readonly retryDelayMs?: number | null
 }
 
@@ -261,7 +261,7 @@ function scheduledText(run: RunRow, envelope: Envelope, state: JobState): string
   return text !== undefined && Date.parse(text) === run.runAt ? text : timeText(run.runAt)
 }
 
-/** When it could first have been fetched. After a failure the row tells the time of the next start instead. */
+/** When it could first have been fetched. After a failure the row has the time of the next start instead. */
 function availableSince(run: RunRow, scheduledAt: string | null): number {
   const due =
     run.attempt === 0 && run.status !== 'cancelled' ? run.runAt : scheduledAt === null ? 0 : Date.parse(scheduledAt)
