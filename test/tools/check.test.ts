@@ -50,7 +50,7 @@ describe('a task with invalid fields', () => {
     ],
     ['http', { url: 'https://a.b', timeout: 0 }, ['timeout: timeout must be above 0 seconds']],
     ['http', { url: 'https://a.b', timeout: true }, ['timeout: timeout must be a number or a map, not true or false']],
-    ['http', { url: 'https://a.b', auth: { source: 'adc' } }, ['auth: auth is of no kind that http supports']],
+    ['http', { url: 'https://a.b', auth: { source: 'adc' } }, ['auth: http does not support this form of auth']],
     ['http', { url: 'https://a.b', retry: 3 }, ['warning retry: unknown field retry']],
     ['shell', {}, [': cmds is missing']],
     ['shell', { cmds: [] }, ['cmds: cmds is empty']],

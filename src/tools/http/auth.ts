@@ -22,7 +22,7 @@ export async function authHeader(
 function headerOf(auth: Fields[string], conceal: ToolCall['conceal']): Header {
   // A credential that is plain text is a token.
   if (typeof auth === 'string') return bearer(secretly(auth, conceal))
-  if (!isMap(auth)) throw misfit(`auth is of no kind that http supports. ${HINT}`)
+  if (!isMap(auth)) throw misfit(`http does not support this form of auth. ${HINT}`)
   const word = (...names: readonly string[]): string => {
     const found = given(auth, ...names)
     if (typeof found === 'string') return found
@@ -39,7 +39,7 @@ function headerOf(auth: Fields[string], conceal: ToolCall['conceal']): Header {
     case 'header':
       return [word('name', 'header').toLowerCase(), secretly(word('value', 'key'), conceal)]
     default:
-      throw misfit(`auth is of no kind that http supports. ${HINT}`)
+      throw misfit(`http does not support this form of auth. ${HINT}`)
   }
 }
 
@@ -51,7 +51,7 @@ function secretly(secret: string, conceal: ToolCall['conceal']): string {
 export function checkAuth(auth: Fields[string] | undefined): Problem[] {
   if (auth === undefined || auth === null || !isMap(auth)) return []
   if (hasTemplate(auth['type']) || typeOf(auth) !== null) return []
-  return [{ path: ['auth'], message: 'auth is of no kind that http supports', hint: HINT }]
+  return [{ path: ['auth'], message: 'http does not support this form of auth', hint: HINT }]
 }
 
 function typeOf(auth: Fields): 'bearer' | 'basic' | 'header' | null {
