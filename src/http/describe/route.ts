@@ -69,7 +69,7 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly stream?: 'always' | 'accepted'
 }
 
-type PathParams<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+export type PathParams<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [K in Name]: string } & PathParams<Rest>
   : P extends `${string}:${infer Name}`
     ? { readonly [K in Name]: string }
@@ -103,6 +103,15 @@ export interface Route<C = never> {
   readonly handle: (request: FastifyRequest, reply: FastifyReply, context: C) => Promise<unknown>
 }
 
+declare const SHAPE: unique symbol
+
+/** What clients of a route send and get, as types only: the basis of `Client` (client.ts). */
+export interface Shaped<Where extends string, Query, Body, Reply> {
+  /** `GET /v1/runs/:id` */
+  readonly where: Where
+  readonly [SHAPE]?: { readonly query: Query; readonly body: Body; readonly reply: Reply }
+}
+
 export type Describe<C extends Context> = <
   const Path extends `${Method} /${string}`,
   A extends Answers,
@@ -113,7 +122,9 @@ export type Describe<C extends Context> = <
   where: Path,
   description: Description<P, S, A>,
   handler: (asked: Asked<Path, P, Value<S>>, context: C) => Promise<Answered<A>>,
-) => Route<C>
+) => Route<C> & Shaped<Path, keyof P & string, Value<S>, SuccessOf<A>>
+
+type SuccessOf<A extends Answers> = Value<NonNullable<A[keyof A & `2${string}`]['schema']>>
 
 /** `const route = routeOf<Context>()`, then one `route('GET /v1/…', description, handler)` for each. */
 export function routeOf<C extends Context>(): Describe<C> {
@@ -122,6 +133,7 @@ export function routeOf<C extends Context>(): Describe<C> {
     const { body, nothing, query, otherQuery } = description
     const empty = nothing === undefined ? null : asked(nothing, {})
     return {
+      where,
       method,
       path,
       description,

@@ -1,0 +1,67 @@
+/**
+ * A client with the types of routes: `const api = clientOf<typeof V1_ROUTES>(url, { token })`, then
+ * `await api('GET /v1/runs/:id', { params: { id } })`.
+ */
+import type { PathParams, Shaped } from './route.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: of any shape
+type AnyRoute = Shaped<any, any, any, any>
+
+type Named<R extends AnyRoute, W> = R extends { readonly where: W } ? R : never
+type QueryOf<R> = R extends Shaped<string, infer Q extends string, unknown, unknown> ? Q : never
+type BodyOf<R> = R extends Shaped<string, string, infer B, unknown> ? B : never
+type ReplyOf<R> = R extends Shaped<string, string, unknown, infer T> ? T : never
+
+type Word = string | number | boolean
+
+/** What is left out: `params` of a path without, `body` of a route without. */
+type Sent<R extends AnyRoute> = {
+  readonly query?: { readonly [K in QueryOf<R>]?: Word | readonly Word[] }
+} & (PathParams<R['where']> extends infer P ? (unknown extends P ? unknown : { readonly params: P }) : never) &
+  (BodyOf<R> extends null ? unknown : { readonly body: BodyOf<R> })
+
+/** The body of a success; any other answer is thrown. */
+export type Client<R extends AnyRoute> = <W extends R['where']>(
+  where: W,
+  // biome-ignore lint/complexity/noBannedTypes: nothing is required
+  ...[sent]: {} extends Sent<Named<R, W>> ? [sent?: Sent<Named<R, W>>] : [sent: Sent<Named<R, W>>]
+) => Promise<ReplyOf<Named<R, W>>>
+
+/** An answer that is no success. */
+export class AnswerError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(status: number, { code = '', message = '', details = {} }: Partial<AnswerError>) {
+    super(message === '' ? `HTTP ${status}` : message)
+    this.name = 'AnswerError'
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+export function clientOf<R extends readonly AnyRoute[]>(
+  url: string,
+  { token }: { readonly token?: string } = {},
+): Client<R[number]> {
+  const call = async (where: string, sent: Partial<Sent<AnyRoute>> & { readonly body?: unknown } = {}) => {
+    const [method = '', path = ''] = where.split(' ')
+    const { params = {}, query = {}, body } = sent as { readonly [part: string]: Readonly<Record<string, unknown>> }
+    const place = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))
+    const words = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
+    const response = await fetch(`${url}${place}${words.length === 0 ? '' : `?${new URLSearchParams(words)}`}`, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const reply: unknown = await response.json()
+    if (response.ok) return reply
+    throw new AnswerError(response.status, (reply as { readonly error?: Partial<AnswerError> }).error ?? {})
+  }
+  return call as Client<R[number]>
+}
