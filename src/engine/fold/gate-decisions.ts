@@ -90,7 +90,7 @@ function appealedRun(change: WorkingSet, gate: GateRow): RunRow {
 }
 
 /** Applies what is due for an open gate, checked again under the lock: its decision, otherwise its escalations. */
-export function ripenGate(change: WorkingSet, gate: GateRow): void {
+export function advanceGate(change: WorkingSet, gate: GateRow): void {
   if (gate.state !== 'open') return
   if (gate.dueAt !== null && gate.dueAt <= change.now) {
     const reason = gate.votes === '[]' ? 'nobody answered in time' : 'not enough votes in time'

@@ -12,7 +12,7 @@ import { markRerun, recordEvent } from './events.ts'
 import { factsOf } from './facts.ts'
 import { closeGate, openAppeal, openGate } from './gates.ts'
 import { childEnded, errorOf } from './instance/child-ends.ts'
-import { cutOff, isTimedOut } from './instance/cut-off.ts'
+import { endHeldRuns, isTimedOut } from './instance/cut-off.ts'
 import { childInstance } from './instance/instance-creation.ts'
 import { freezeItems } from './instance/item-chunks.ts'
 import { memberOf } from './members.ts'
@@ -126,7 +126,7 @@ function perform(change: WorkingSet, member: Member, effect: Effect): void {
       return closeGate(change, member, effect.id)
     case 'signal-active':
       change.signalled.add(member.row.id)
-      return cutOff(change, member)
+      return endHeldRuns(change, member)
     case 'deadline':
       member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : change.now + effect.inMs }
       return

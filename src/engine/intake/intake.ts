@@ -48,11 +48,11 @@ export class Intake {
     const sizes = { most: MOST_CALLS, mostBytes: MAX_BATCH_BYTES, sizeOf: bytesOf, begin }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls, how) => this.#enqueueAll(calls, how)),
+      work: (batch) => inOneTransaction(batch, (calls, how) => this.#enqueueAll(calls, how)),
     })
     this.#starts = new Batcher<readonly Creation[], readonly Started[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls, how) => this.#startAll(calls, how)),
+      work: (batch) => inOneTransaction(batch, (calls, how) => this.#startAll(calls, how)),
     })
   }
 
@@ -141,7 +141,7 @@ export class Intake {
  * Executes all calls in one transaction. If that is refused, the batcher finds the call that causes it. A call that needs a
  * row which another transaction holds waits for it alone; no batch waits with it.
  */
-async function together<P, R>(
+async function inOneTransaction<P, R>(
   batch: readonly Batch<P, R>[],
   all: (calls: readonly P[], how: How) => Promise<readonly R[]>,
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import type { GateRow, ScheduleRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Store } from '../../store/store.ts'
-import { ripenGate } from '../fold/gate-decisions.ts'
+import { advanceGate } from '../fold/gate-decisions.ts'
 import { happen } from '../fold/happenings.ts'
 import { memberOf } from '../fold/members.ts'
 import { leaseExpired, lost } from '../fold/run/ended-leases.ts'
@@ -122,10 +122,10 @@ export class Sweeper {
   foreignWrites(): void {
     if (!this.#started || this.#closed) return
     this.#lookAgain = true
-    this.#looking ??= this.#lookForForeignOutcomes()
+    this.#looking ??= this.#searchForeignOutcomes()
   }
 
-  async #lookForForeignOutcomes(): Promise<void> {
+  async #searchForeignOutcomes(): Promise<void> {
     try {
       while (this.#lookAgain && !this.#closed) {
         this.#lookAgain = false
@@ -243,7 +243,7 @@ export class Sweeper {
     const { store, chance, quotas, schedules, inboxSchedules } = this.#deps
     const { sweep } = store
     const findings = this.#findings
-    const ripen = (gate: GateRow): Promise<void> => this.#ripen(gate)
+    const advance = (gate: GateRow): Promise<void> => this.#advance(gate)
     const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => schedules.fire(row))
     return {
       clock: () => this.#deps.clock.look(),
@@ -274,8 +274,8 @@ export class Sweeper {
           (key) => this.#cascade(key),
         ),
       // Decisions first: a decided gate does not escalate.
-      gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, ripen),
-      escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, ripen),
+      gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, advance),
+      escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, advance),
       queued_instances: () => quotas.sweep(),
       crons: () =>
         findings.each(
@@ -360,10 +360,10 @@ export class Sweeper {
     await Promise.race([firing, enough]).finally(() => clearTimeout(timer))
   }
 
-  #ripen({ id, rootId, instanceId }: GateRow): Promise<void> {
+  #advance({ id, rootId, instanceId }: GateRow): Promise<void> {
     return this.#onFreeRoot(rootId, { instances: [instanceId], gates: [id] }, (change) => {
       const gate = change.loaded.gates.get(id)
-      if (gate !== undefined) ripenGate(change, gate)
+      if (gate !== undefined) advanceGate(change, gate)
     })
   }
 }

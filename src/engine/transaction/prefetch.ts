@@ -22,7 +22,7 @@ export interface Expected {
 }
 
 /** What the arguments of a node are computed from. */
-interface Ingredients {
+interface Sources {
   readonly slots: readonly string[]
   readonly results: readonly string[]
 }
@@ -42,7 +42,7 @@ export class Prefetch {
   readonly #evaluators: Evaluators
   /** Both are computed once per node, because many ends lead to the same joins. */
   readonly #prospects = new WeakMap<Node, Prospect>()
-  readonly #ingredients = new WeakMap<Node, Ingredients>()
+  readonly #ingredients = new WeakMap<Node, Sources>()
 
   constructor(nets: Nets, evaluators: Evaluators) {
     this.#nets = nets
@@ -111,21 +111,21 @@ export class Prefetch {
     return prospect
   }
 
-  #ingredientsOf(net: CompiledNet, node: Node): Ingredients {
+  #ingredientsOf(net: CompiledNet, node: Node): Sources {
     let known = this.#ingredients.get(node)
     if (known === undefined) {
       const { work } = node
       const template = work.kind === 'run' ? work.args : work.kind === 'child' ? work.input : null
       const evaluate = this.#evaluators.of(net.net.dialect)
-      known = ingredients(net, template === null ? [] : evaluate.templateNames(template as Json))
+      known = sourcesOf(net, template === null ? [] : evaluate.templateNames(template as Json))
       this.#ingredients.set(node, known)
     }
     return known
   }
 }
 
-/** As src/net/guards.ts reads names: a bare name is a node's result, otherwise a key of the input. */
-function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): Ingredients {
+/** As src/net/firing/guards.ts reads names: a bare name is a node's result, otherwise a key of the input. */
+function sourcesOf(net: CompiledNet, names: readonly (readonly string[])[]): Sources {
   const slots = new Set<string>()
   const results = new Set<string>()
   // Its slot has the firing of a list that is meant; the items are requested then, if they are needed at all.

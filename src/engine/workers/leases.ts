@@ -21,7 +21,7 @@ import type { Delivery } from '../../worker/port.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { leaseExpired, unclaimed } from '../fold/run/ended-leases.ts'
 import { lastExecution } from '../fold/run/late-success.ts'
-import { losersOf } from '../fold/run/lease-events.ts'
+import { workersWithLostLease } from '../fold/run/lease-events.ts'
 import { type Chance, unrecordable } from '../fold/run/outcomes.ts'
 import { checkRemarks, isRefused } from '../fold/run/remarks.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
@@ -190,7 +190,7 @@ export class StoredLeases implements Leases {
     const own = unscopedName(run.leasedBy)
     // A client that fetched from another process, or from this one before it was restarted, may have the name of the
     // holder.
-    const losers = losersOf(await read.runHistory(run.id))
+    const losers = workersWithLostLease(await read.runHistory(run.id))
     return losers.every((name) => name === own || speaker.knows(name)) ? run.leasedBy : ambiguous(run)
   }
 

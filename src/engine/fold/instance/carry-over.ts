@@ -29,7 +29,7 @@ export function takenOver(
   const once = firesOnce(member.net)
   const before = once ? onlyRun(change, member, run, retryOf) : matchingRun(change, member, run, retryOf)
   if (before === null || before.status !== 'succeeded' || wasUndone(change, member, before, once)) return null
-  if (!once && !givenTheSame(change, member, run, before)) return null
+  if (!once && !hasSameArguments(change, member, run, before)) return null
   const set = entriesOf(change, before)
   if (set !== null) change.taken.set(run.id, set)
   return {
@@ -119,7 +119,7 @@ function earlierFire(change: Slots, member: Member, node: string, fire: number):
 }
 
 /** Whether it is the same type of work with the same arguments, apart from the instance they name. */
-function givenTheSame(
+function hasSameArguments(
   change: Slots & Pick<WorkingSet, 'shared'>,
   { net }: Member,
   run: RunRow,

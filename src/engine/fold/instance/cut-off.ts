@@ -35,7 +35,7 @@ const GIVEN_UP = {
   execution: NO_REPORT,
 } as const
 
-export function cutOff(change: Ending & Runs & Pending, member: Member): void {
+export function endHeldRuns(change: Ending & Runs & Pending, member: Member): void {
   if (member.isNew) return
   const { id } = member.row
   const due = isTimedOut(change, member)
@@ -48,7 +48,7 @@ export function cutOff(change: Ending & Runs & Pending, member: Member): void {
   for (const loaded of leased) {
     const run = findRun(change, loaded.id) ?? loaded
     if (run.status !== 'leased' || (atOnce && isAwaited(member, run))) continue
-    const error: Failure = { code, message: `given up while it was ${whereabouts(run)}` }
+    const error: Failure = { code, message: `given up while it was ${holderText(run)}` }
     const guard = run.deferred ? 'deferred' : null
     const row = finishRun(change, run, { ...GIVEN_UP, guard, error, now: change.now })
     follow(change, id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
@@ -69,6 +69,6 @@ export function isTimedOut(change: Pick<WorkingSet, 'members'>, { row }: Member)
   return parent !== undefined && parent.row.phase === 'drain' && isTimedOut(change, parent)
 }
 
-function whereabouts(run: RunRow): string {
+function holderText(run: RunRow): string {
   return run.deferred ? 'deferred' : `held by ${run.leasedBy ?? 'a foreign client'}`
 }

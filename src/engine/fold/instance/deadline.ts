@@ -6,14 +6,14 @@ import { memberOf } from '../members.ts'
 import { follow, type Member, type WorkingSet } from '../working-set.ts'
 
 /** Applies a deadline that has passed before the outcome that is about to be folded. */
-export function fallDue(change: WorkingSet, instanceId: string): void {
+export function applyPassedDeadline(change: WorkingSet, instanceId: string): void {
   if (isDue(change, memberOf(change, instanceId))) follow(change, instanceId, { kind: 'deadline' })
 }
 
 /**
  * The same before a report is checked: the deadline ends the lease of the run, unless its net awaits work in flight.
  */
-export function overtake(change: WorkingSet, instanceId: string): void {
+export function applyDeadlineBeforeReport(change: WorkingSet, instanceId: string): void {
   const member = memberOf(change, instanceId)
   if (!isDue(change, member) || undoesAtOnce(member.net.net, { reason: 'deadline' })) return
   happen(change, instanceId, { kind: 'deadline' })

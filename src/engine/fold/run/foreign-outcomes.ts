@@ -13,7 +13,7 @@ import type { Failure, Outcome } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { noteStart, recordRunEvent } from '../events.ts'
 import { happen } from '../happenings.ts'
-import { fallDue } from '../instance/deadline.ts'
+import { applyPassedDeadline } from '../instance/deadline.ts'
 import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
@@ -31,7 +31,7 @@ const LONGEST_FAILURE = 65_536
 export function settleForeignOutcome(change: WorkingSet, runId: string, instead: Failure | null = null): void {
   const run = findRun(change, runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
-  const story = run.instanceId === null ? {} : untold(change, run)
+  const story = run.instanceId === null ? {} : unrecordedLease(change, run)
   change.admission.release(run)
   noteStart(change, run, begunAt(change, run))
   const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
@@ -52,7 +52,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   const data = { ...story, ...about }
   recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
   if (row.status === 'succeeded') change.results.record(row)
-  if (row.role === 'work') fallDue(change, row.instanceId)
+  if (row.role === 'work') applyPassedDeadline(change, row.instanceId)
   happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
 }
 
@@ -60,7 +60,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
  * Cancelled while a session held it: no event has recorded that lease, and the write that ended it removed the holder's
  * name.
  */
-function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): LeaseStory {
+function unrecordedLease(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): LeaseStory {
   const { sessionId } = run
   if (sessionId === null) return {}
   const session = change.loaded.sessions.get(sessionId)

@@ -44,7 +44,7 @@ interface ExecutionReport {
 }
 
 /** Workers that lost a lease of a run without a report, according to its history. */
-export function losersOf(history: readonly StoredEvent[]): readonly string[] {
+export function workersWithLostLease(history: readonly StoredEvent[]): readonly string[] {
   const losers = new Set<string>()
   let holder = ''
   for (const { type, data } of history) {

@@ -12,7 +12,7 @@ import type { Entries, Failure } from '../../../net/marking.ts'
 import { backoffMs, retryable } from '../../../net/retry/retry.ts'
 import { noteStart, recordRunEvent } from '../events.ts'
 import { happen } from '../happenings.ts'
-import { fallDue, overtake } from '../instance/deadline.ts'
+import { applyDeadlineBeforeReport, applyPassedDeadline } from '../instance/deadline.ts'
 import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
@@ -60,7 +60,7 @@ export function reported(
   const asked = findRun(change, delivery.runId)
   if (asked === undefined) return 'not_found'
   // A report after the deadline is too late, even if no sweep has found the deadline yet.
-  if (asked.role === 'work' && asked.instanceId !== null) overtake(change, asked.instanceId)
+  if (asked.role === 'work' && asked.instanceId !== null) applyDeadlineBeforeReport(change, asked.instanceId)
   const run = findRun(change, delivery.runId) as RunRow
   const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
   if (!held) {
@@ -143,7 +143,7 @@ export function succeed(change: WorkingSet, run: RunRow, result: string | null, 
     execution,
   })
   if (row.instanceId !== null) {
-    if (row.role === 'work') fallDue(change, row.instanceId)
+    if (row.role === 'work') applyPassedDeadline(change, row.instanceId)
     const outcome = { kind: 'succeeded' as const, ...entriesOf(execution) }
     happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
