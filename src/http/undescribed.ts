@@ -9,21 +9,13 @@ function scopeOf(method: string, path: string | undefined): Scope {
   if (path === undefined || method === 'GET' || method === 'HEAD') return 'read'
   if (path.startsWith('/ojs/v1/workers/')) return 'work'
   if (/^\/ojs\/v1\/(?:jobs|workflows)(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|later|release))$/.test(path)) return 'work'
-  if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/(?:instances|sagas|events)(?:\/|$)/.test(path)) return 'enqueue'
-  // The roles of a gate determine who may decide it.
-  if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
   return 'admin'
 }
 
-/** Queues, statistics, administration, the registry and the table of schedules belong to all tenants together. */
+/** Queues and administration belong to all tenants together. */
 function isShared(method: string, path: string | undefined): boolean {
   if (path === undefined || path.endsWith('/events')) return false
   // One registry of schemas checks the jobs of all tenants: a tenant may read it.
   if (/^\/ojs\/v1\/schemas(?:\/|$)/.test(path)) return method !== 'GET' && method !== 'HEAD'
-  return (
-    path === '/metrics' ||
-    /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules|refused-messages))(?:\/|$)/.test(path)
-  )
+  return /^\/ojs\/v1\/(?:queues|admin)(?:\/|$)/.test(path)
 }

@@ -11,7 +11,6 @@ import { type Given, type Params, readQuery } from '../../wire/requests/params.t
 import { onlyKnown, type Query } from '../../wire/requests/query.ts'
 import { asked, type Schema, type Value } from '../../wire/schema.ts'
 import { bodyObject } from '../body.ts'
-import { accessByPath } from '../undescribed.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -53,7 +52,7 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
    * or that requires more than its operations do.
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any parameters and result
-  readonly does?: Operation<any, any> | Access | Scope | 'none'
+  readonly does: Operation<any, any> | Access | Scope | 'none'
   /** If absent: a GET takes no parameters; the query string of other methods is ignored. */
   readonly query?: P
   /** Parameters that it does not accept. Default: refused if `query` is checked. */
@@ -159,7 +158,7 @@ export function mount<C>(app: FastifyInstance, routes: readonly Route<C>[], cont
       method: method as HTTPMethods,
       url: path,
       ...(stream === undefined ? {} : { exposeHeadRoute: false }),
-      config: { access: accessOf({ method, path, description }), ...(stream === undefined ? {} : { stream }) },
+      config: { access: accessOf(description), ...(stream === undefined ? {} : { stream }) },
       handler: (request, reply) => handle(request, reply, context),
     })
   }
@@ -172,12 +171,7 @@ function readBody(request: FastifyRequest, body: BodyOf | undefined): Body | nul
 }
 
 /** 'none': open to any caller. */
-export function accessOf({
-  method,
-  path,
-  description: { does },
-}: Pick<Route, 'method' | 'path' | 'description'>): Access | 'none' {
-  if (does === undefined) return accessByPath(method, path)
+export function accessOf({ does }: Route['description']): Access | 'none' {
   if (does === 'none') return does
   if (typeof does === 'string') return { scope: does }
   return 'access' in does ? does.access : does

@@ -15,7 +15,7 @@ export function derive(routes: readonly Described[]): Derived {
   const schemas: Record<string, object> = {}
   for (const { method, path, description } of routes) {
     const { query, otherQuery: _, nothing: __, does: ___, ...rest } = description
-    const access = accessOf({ method, path, description })
+    const access = accessOf(description)
     const scope = access === 'none' ? access : access.scope
     const parameters = Object.entries(query ?? {}).map(([name, { description: text, schema }]) => ({
       name,
