@@ -23,7 +23,6 @@ import type { Chance } from './fold/run/outcomes.ts'
 import { DefinitionStarts } from './intake/definitions.ts'
 import { Intake } from './intake/intake.ts'
 import { Plans } from './intake/plans.ts'
-import { Links } from './links.ts'
 import { ClockWatch } from './time/clock-watch.ts'
 import { InboxScheduler } from './time/inbox-schedules.ts'
 import { Quotas } from './time/quotas.ts'
@@ -32,7 +31,9 @@ import { Schedules } from './time/schedules.ts'
 import { Sweeper } from './time/sweeper.ts'
 import { Faults } from './transaction/faults.ts'
 import { FirstStarts } from './transaction/first-starts.ts'
+import type { Offer } from './transaction/handoff.ts'
 import { Nets } from './transaction/nets.ts'
+import { notePoll } from './transaction/observers.ts'
 import { Prefetch } from './transaction/prefetch.ts'
 import { Settler } from './transaction/settle.ts'
 import { Totals } from './transaction/totals.ts'
@@ -255,4 +256,44 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
     noteStarts: noteStartsOf(parts),
   })
   return { schedules, inboxSchedules, quotas, clock, sweeper }
+}
+
+interface Targets {
+  readonly sessions: Sessions
+  readonly sweeper: Sweeper
+  readonly afterCommit: AfterCommit
+  readonly committed: (committed: Committed<unknown>) => void
+}
+
+/**
+ * Calls from one part to another that is created after it: the settler offers new runs to sessions, which themselves need
+ * the settler. Connected once all parts exist; nothing calls before.
+ */
+class Links {
+  #targets: Targets | null = null
+
+  connect(targets: Targets): void {
+    this.#targets = targets
+  }
+
+  readonly committed = (committed: Committed<unknown>): void => this.#connected.committed(committed)
+
+  readonly offers = (): readonly Offer[] => this.#connected.sessions.offers([])
+
+  readonly offersFor = (reports: Parameters<Sessions['offers']>[0]): readonly Offer[] =>
+    this.#connected.sessions.offers(reports)
+
+  readonly wakeAll = (): void => this.#connected.afterCommit.wake(null)
+
+  readonly sweepAt = (at: number): void => this.#connected.sweeper.dueAt(at)
+
+  readonly polled = <T>(worker: string, claim: Promise<T>): Promise<T> => {
+    const { observers } = this.#connected.afterCommit
+    return observers.size === 0 ? claim : notePoll(observers, worker, claim)
+  }
+
+  get #connected(): Targets {
+    if (this.#targets === null) throw new Error('the engine is not complete yet')
+    return this.#targets
+  }
 }

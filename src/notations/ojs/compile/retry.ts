@@ -5,7 +5,7 @@ import type { Mistake } from '../../../kernel/reading/mistakes.ts'
 import type { Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Retry } from '../../../net/retry/retry.ts'
-import { BACKOFFS, type Backoff } from '../../../net/retry/strategies.ts'
+import type { Backoff } from '../../../net/retry/strategies.ts'
 import { DEFAULT_RETRY } from './tree.ts'
 
 /** The first name is the preferred one; existing clients also send the others. */
@@ -39,8 +39,8 @@ const MOST_ATTEMPTS = 1_000_000
  */
 export type Writing = 'file' | 'wire'
 
-/** The names of the strategies as they are shown. */
-export const SHOWN_STRATEGIES = BACKOFFS.map(nameOf)
+/** The strategies that the notation offers, by the names that are shown. */
+export const SHOWN_STRATEGIES = [...new Set(Object.values(STRATEGIES))].map(nameOf)
 
 /** Only the given fields; DEFAULT_RETRY has the others. */
 export function readRetry(part: Part, writing: Writing): Partial<Retry> {
