@@ -14,10 +14,9 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Keys } from '../model/registry.ts'
 import type { KeyRow } from '../model/rows.ts'
-import { type Caller, permit, SCOPES, type Scope } from '../operations/caller.ts'
+import { type Access, type Caller, permit, SCOPES, type Scope } from '../operations/caller.ts'
 import { judgeKey, splitKey } from '../operations/keys/api-key.ts'
 import { RequestError } from './request-error.ts'
-import { accessByPath } from './undescribed.ts'
 
 export type AuthMode = 'loopback' | 'required' | 'insecure'
 
@@ -29,6 +28,9 @@ const NAME = /^[\x20-\x7e]{1,200}$/
 const TENANT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES)
 const NOTHING: ReadonlySet<Scope> = new Set()
+
+/** Whether a path exists is for callers to know that may read. */
+const UNKNOWN_PATH: Access = { scope: 'read' }
 
 const NOBODY: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
 
@@ -50,8 +52,7 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
     }
   })
   app.addHook('preParsing', async (request) => {
-    const { config, url } = request.routeOptions
-    const access = config.access ?? accessByPath(request.method, url)
+    const { access = UNKNOWN_PATH } = request.routeOptions.config
     if (access === 'none') return
     const refusal = refusals.get(request)
     if (refusal !== undefined) throw refusal

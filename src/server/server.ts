@@ -93,8 +93,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const allowPrivateWebhooks = options.allowPrivateWebhooks ?? auth === 'loopback'
   ojsRoutes(app, {
     ...shared,
-    engine,
     reading: engine,
+    onRemoteCommit: engine.storage.onRemoteCommit,
     version,
     logger,
     openStreams: metrics.streams,

@@ -95,7 +95,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     // Bodies are read as files are.
     values: ['kernel', 'net', 'model', 'views', 'operations', 'wire', 'http', 'notations/source', 'notations/ojs'],
     // Replies read what projections read.
-    types: ['engine', 'notations/interface'],
+    types: ['notations/interface'],
   },
   'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['notations/interface'] },
   'notations/playbook/vocabulary': { values: ['expr'], types: ['net'] },

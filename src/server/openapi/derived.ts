@@ -1,7 +1,8 @@
 /** Routes in the form of the document, and the components they refer to. */
 import { accessOf, type Route } from '../../http/describe/route.ts'
 import { NOTE, type Schema } from '../../wire/schema.ts'
-import { type Method, type Operation, operationObject } from './operation.ts'
+import { ErrorReply } from './error-reply.ts'
+import { operationObject } from './operation.ts'
 
 type Described = Pick<Route<never>, 'method' | 'path' | 'description'>
 
@@ -14,19 +15,14 @@ export function derive(routes: readonly Described[]): Derived {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
   for (const { method, path, description } of routes) {
-    const { query, otherQuery: _, nothing: __, does: ___, ...rest } = description
     const access = accessOf(description)
     const scope = access === 'none' ? access : access.scope
-    const parameters = Object.entries(query ?? {}).map(([name, { description: text, schema }]) => ({
-      name,
-      description: text,
-      schema,
-    }))
-    const operation: Operation = { ...rest, scope, ...(parameters.length === 0 ? {} : { query: parameters }) }
     const shown = path.replace(/:(\w+)/g, '{$1}')
-    const word = method.toLowerCase() as Method
-    paths[shown] = { ...paths[shown], [word]: plain(operationObject(shown, word, operation), schemas) as object }
+    const word = method.toLowerCase()
+    const operation = operationObject({ method: word, path: shown, scope, description })
+    paths[shown] = { ...paths[shown], [word]: plain(operation, schemas) as object }
   }
+  plain(ErrorReply, schemas)
   return { paths, schemas }
 }
 

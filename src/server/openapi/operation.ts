@@ -1,50 +1,19 @@
-/** One operation as it is written here, and in OpenAPI's form. */
-
-import { accessByPath } from '../../http/undescribed.ts'
+/** One route as OpenAPI describes it. */
+import type { Answer, Header, Route } from '../../http/describe/route.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Scope } from '../../operations/caller.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from '../../wire/schema.ts'
 
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+type Description = Route['description']
 
-export interface Parameter {
-  readonly name: string
-  readonly description: string
-  readonly schema?: Schema
-  readonly required?: boolean
+export interface Described {
+  /** In lower case. */
+  readonly method: string
+  /** As the document has it: `/v1/runs/{id}`. */
+  readonly path: string
+  readonly scope: Scope | 'none'
+  readonly description: Description
 }
-
-export interface Answer {
-  readonly description: string
-  /** If absent, the body of the answer is not described. */
-  readonly schema?: Schema
-  /** Default: OJS's own under /ojs, else application/json. */
-  readonly type?: string
-  readonly headers?: readonly string[]
-  readonly example?: unknown
-}
-
-export interface Operation {
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string
-  /** Default: the access that the server requires for this method and path. */
-  readonly scope?: Scope | 'none'
-  readonly query?: readonly Parameter[]
-  readonly headers?: readonly Parameter[]
-  readonly body?: {
-    readonly schema: Schema
-    readonly optional?: boolean
-    readonly example?: unknown
-    /** Default: an object, as for answers. */
-    readonly types?: readonly string[]
-  }
-  readonly answers: { readonly [status: string]: Answer }
-  /** In addition to those that any route can return. */
-  readonly errors?: readonly ErrorCode[]
-}
-
-export type Paths = { readonly [path: string]: { readonly [method in Method]?: Operation } }
 
 const HEADERS: { readonly [name: string]: { readonly description: string; readonly schema: Schema } } = {
   Location: { description: 'Where the new resource is.', schema: { type: 'string' } },
@@ -55,9 +24,8 @@ export function routePath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }
 
-export function operationObject(path: string, method: Method, operation: Operation): object {
+export function operationObject({ method, path, scope, description: operation }: Described): object {
   const media = path.startsWith('/ojs') ? 'application/openjobspec+json' : 'application/json'
-  const scope = operation.scope ?? accessByPath(method.toUpperCase(), routePath(path)).scope
   const { summary, description, body } = operation
   const needs = scope === 'none' ? 'Needs no key.' : `Needs the scope \`${scope}\`.`
   const parameters = parametersOf(path, operation)
@@ -98,7 +66,7 @@ function content(type: string, { schema, example }: { readonly schema: Schema; r
   return { [type]: { schema, ...(example === undefined ? {} : { example }) } }
 }
 
-function parametersOf(path: string, operation: Operation): readonly object[] {
+function parametersOf(path: string, { query = {}, headers = [] }: Description): readonly object[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((found) => ({
     name: found[1],
     in: 'path',
@@ -106,23 +74,30 @@ function parametersOf(path: string, operation: Operation): readonly object[] {
     description: found[1] === 'id' ? 'Its id.' : `Its ${found[1]}.`,
     schema: { type: 'string' },
   }))
-  const given = (where: 'query' | 'header') => (parameter: Parameter) => ({
-    name: parameter.name,
-    in: where,
-    required: parameter.required ?? false,
-    description: parameter.description,
-    schema: parameter.schema ?? { type: 'string' },
-  })
+  const inQuery = Object.entries(query).map(([name, { description, schema }]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema,
+  }))
+  const inHeader = headers.map(({ name, description }: Header) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }))
   return [
     ...inPath,
-    ...(operation.query ?? []).map(given('query')),
-    ...(operation.headers ?? []).map(given('header')),
+    ...inQuery,
+    ...inHeader,
     ...(path.startsWith('/ojs') ? [{ $ref: '#/components/parameters/OjsVersion' }] : []),
     { $ref: '#/components/parameters/RequestId' },
   ]
 }
 
-function errorsOf(operation: Operation, scope: Scope | 'none', hasBody: boolean): object {
+function errorsOf(operation: Description, scope: Scope | 'none', hasBody: boolean): object {
   const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (hasBody) for (const code of ['invalid_request', 'payload_too_large'] as const) codes.add(code)
   if (scope !== 'none')
@@ -154,7 +129,7 @@ const STATUS: { readonly [code in ErrorCode]?: string } = {
   unavailable: '503',
 }
 
-function idOf(path: string, method: Method): string {
+function idOf(path: string, method: string): string {
   const words = path
     .replace(/^\/(?:ojs\/v1|ojs|v1)(?=\/)/, '')
     .replace(/[{}]/g, '')

@@ -1,11 +1,12 @@
 /** What every group of OJS routes is given. */
-import type { EngineApi } from '../../../engine/api.ts'
 import { type Asked, routeOf } from '../../../http/describe/route.ts'
 import type { LongPolls } from '../../../http/long-polls.ts'
 import type { Seats } from '../../../http/seats.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import type { WebhookRow } from '../../../model/webhooks.ts'
 import type { Operations } from '../../../operations/operation.ts'
+import type { Sampler } from './admin/stats-stream.ts'
+import type { EventHub } from './events/event-hub.ts'
 import type { Voices } from './events/voices.ts'
 import type { JobReading } from './jobs/job-reply.ts'
 
@@ -13,8 +14,6 @@ export interface OjsContext {
   readonly operations: Operations
   /** What replies are made from, once an operation has given what the caller may see. */
   readonly reading: JobReading
-  /** For routes that are not operations yet. */
-  readonly engine: EngineApi
   readonly version: string
   /** Aborted when the server goes down: long polls answer empty, streams say goodbye. */
   readonly closing: AbortSignal
@@ -24,6 +23,8 @@ export interface OjsContext {
   readonly streamSeats: Seats
   readonly longPolls: LongPolls
   readonly voices: Voices
+  readonly hub: EventHub
+  readonly sampler: Sampler
   readonly deliveries: Deliveries
   readonly options: OjsOptions
 }

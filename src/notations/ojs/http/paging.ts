@@ -4,8 +4,7 @@
  */
 
 import { RequestError } from '../../../http/request-error.ts'
-import { type Given, readQuery, textOf, wholeOrNone } from '../../../wire/requests/params.ts'
-import type { Query } from '../../../wire/requests/query.ts'
+import { type Given, textOf, wholeOrNone } from '../../../wire/requests/params.ts'
 import { flag, named, nullable, object, optional, text, type Value, whole } from '../../../wire/schema.ts'
 
 const DEFAULT_LIMIT = 50
@@ -26,8 +25,10 @@ const { cursor: _, ...withoutCursor } = PAGE
 /** Of lists that have no cursor. */
 export const OFFSET_PAGE = withoutCursor
 
-/** Names to allow beside the filters of a list that is not described yet. */
-export const PAGE_PARAMS = Object.keys(PAGE)
+const { limit: __, ...withoutLimit } = withoutCursor
+
+/** Of lists whose limit has other bounds. */
+export const NUMBERED = withoutLimit
 
 export interface Page {
   readonly limit: number
@@ -43,11 +44,6 @@ export function pageAsked({ limit: asked, cursor = null, offset, page, per_page:
   const limit = asked ?? perPage ?? DEFAULT_LIMIT
   if (cursor !== null) return { limit, offset: 0, after: fromCursor(cursor) }
   return { limit, offset: Math.min(offset ?? ((page ?? 1) - 1) * limit, MAX_OFFSET), after: null }
-}
-
-/** Of a list that is not described yet. */
-export function readPage(query: Query): Page {
-  return pageAsked(readQuery(PAGE, query))
 }
 
 export const Pagination = named(

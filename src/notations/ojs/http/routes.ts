@@ -11,12 +11,16 @@ import { BULK_ROUTES } from './admin/bulk.ts'
 import { DEAD_LETTER_ROUTES } from './admin/dead-letter.ts'
 import { QUEUE_ROUTES } from './admin/queues.ts'
 import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
+import { Sampler, STATS_STREAM_ROUTES } from './admin/stats-stream.ts'
 import { TENANT_ROUTES } from './admin/tenants.ts'
 import { CHECKPOINT_ROUTES } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
 import { CRON_ROUTES } from './cron.ts'
-import { eventRoutes } from './events/events.ts'
-import { extensionRoutes } from './extensions.ts'
+import { EventHub, type HubOptions } from './events/event-hub.ts'
+import { mountSocket, SOCKET_ROUTES } from './events/event-socket.ts'
+import { EVENT_ROUTES } from './events/events.ts'
+import { PROGRESS_ROUTES } from './events/progress.ts'
+import { PROGRESS_STREAM_ROUTES } from './events/progress-stream.ts'
 import { DELIVERY_ROUTES } from './hooks/deliveries.ts'
 import { SUBSCRIPTION_ROUTES } from './hooks/subscriptions.ts'
 import { JOB_ROUTES } from './jobs.ts'
@@ -27,8 +31,7 @@ import { SCHEMA_ROUTES } from './schemas.ts'
 import { WORKER_ROUTES } from './workers.ts'
 import { WORKFLOW_ROUTES } from './workflows.ts'
 
-/** Those that are described once. */
-export const OJS_ROUTES: readonly Route<OjsContext>[] = [
+const MOUNTED: readonly Route<OjsContext>[] = [
   ...MANIFEST_ROUTES,
   ...JOB_ROUTES,
   ...WORKER_ROUTES,
@@ -44,6 +47,10 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...ADMIN_STATS_ROUTES,
   ...TENANT_ROUTES,
   ...ADMIN_SYSTEM_ROUTES,
+  ...STATS_STREAM_ROUTES,
+  ...EVENT_ROUTES,
+  ...PROGRESS_ROUTES,
+  ...PROGRESS_STREAM_ROUTES,
   ...ADMIN_JOB_ROUTES,
   ...BULK_ROUTES,
   ...DEAD_LETTER_ROUTES,
@@ -53,11 +60,18 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...RESET_ROUTES,
 ]
 
-type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
+export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MOUNTED, ...SOCKET_ROUTES]
 
-const GROUPS: readonly RouteGroup[] = [eventRoutes, extensionRoutes]
+/** What the routes share is made here. */
+export type OjsParts = Omit<OjsContext, 'hub' | 'sampler'> & Pick<HubOptions, 'onRemoteCommit'>
 
-export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
-  for (const group of GROUPS) group(app, context)
-  mount(app, OJS_ROUTES, context)
+export function ojsRoutes(app: FastifyInstance, parts: OjsParts): void {
+  const hub = new EventHub(parts)
+  const context = { ...parts, hub, sampler: new Sampler(parts.operations) }
+  // Listeners of this process receive its own changes at once.
+  app.addHook('onResponse', async ({ method }) => {
+    if (method !== 'GET') hub.nudge()
+  })
+  mount(app, MOUNTED, context)
+  mountSocket(app, context)
 }

@@ -73,12 +73,12 @@ export const ADMIN_WORKER_ROUTES = [
       answers: { '200': { description: 'The worker.', schema: object({ ...WORKER, jobs: optional(list(Job)) }) } },
       errors: ['not_found'],
     },
-    async ({ params, perform }, { engine }) => {
+    async ({ params, perform }, { reading }) => {
       const { worker, runs, now } = await perform(inspectWorker, params)
       const shown = runs === null ? null : runs.slice(0, MOST_SHOWN)
       return {
         ...workerWire(worker, runs?.length ?? null),
-        ...(shown === null ? {} : { jobs: await jobReplies(engine, shown, { now, results: false }) }),
+        ...(shown === null ? {} : { jobs: await jobReplies(reading, shown, { now, results: false }) }),
       }
     },
   ),

@@ -2,23 +2,24 @@
  * GET /ojs/v1/admin/stats/stream, for pages that show a server as it works: `metrics` at once and every few seconds,
  * and each job that is enqueued, completed, failed or cancelled. It tells what comes; nothing is resumed.
  */
-import type { FastifyInstance } from 'fastify'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { WorkerRow } from '../../../../model/rows.ts'
-import type { Caller } from '../../../../operations/caller.ts'
-import { activeRuns, heldBy } from '../../../../operations/workers/workers.ts'
+import { type Caller, maySee, operator } from '../../../../operations/caller.ts'
+import { type Feed, openFeed } from '../../../../operations/events/feed.ts'
+import type { Operations, Perform } from '../../../../operations/operation.ts'
+import { sampleServer } from '../../../../operations/statistics/statistics.ts'
+import { heldBy } from '../../../../operations/workers/workers.ts'
+import { text } from '../../../../wire/schema.ts'
 import { timeText } from '../../project/time.ts'
-import type { OjsContext } from '../context.ts'
-import type { EventHub, HubEvent } from '../events/event-hub.ts'
+import { route } from '../context.ts'
+import type { HubEvent } from '../events/event-hub.ts'
 import { pump } from '../events/event-listener.ts'
-import { WHOLE } from '../events/event-place.ts'
+import { endOf } from '../events/event-stream.ts'
 import { frame, goodbyeTo, overSse, type SseReply } from '../events/sse.ts'
-import { maySee } from '../jobs/job-reply.ts'
-import { throughputOf } from './queue-wire.ts'
+import { RECENT_MINUTES, throughputOf } from './queue-wire.ts'
 import { STATES } from './worker-wire.ts'
 
 const EVERY_MS = 3_000
-const MINUTES = 6
 /** Queues and workers in one sample. */
 const MOST_SHOWN = 500
 
@@ -31,16 +32,36 @@ interface Sample {
   readonly errorRate: number
 }
 
-export function statsStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
-  const sampler = new Sampler(context)
-  app.get('/ojs/v1/admin/stats/stream', { exposeHeadRoute: false, config: { stream: 'always' } }, (request, reply) =>
-    context.streamSeats.taken(request, () => tell({ context, request, reply }, hub, sampler)),
-  )
-}
+export const STATS_STREAM_ROUTES = [
+  route(
+    'GET /ojs/v1/admin/stats/stream',
+    {
+      tag: 'Administration',
+      summary: 'Numbers of the server, and jobs, as they happen',
+      does: sampleServer,
+      otherQuery: 'ignored',
+      answers: {
+        '200': {
+          description:
+            'Server-sent events: `metrics` at once and every three seconds, `job.enqueued`, `job.completed`, ' +
+            '`job.failed` and `job.cancelled` as they happen.',
+          schema: text(),
+          type: 'text/event-stream',
+        },
+      },
+      stream: 'always',
+    },
+    async ({ perform, request, reply }, context) => {
+      const feed = await perform(openFeed, null)
+      await context.streamSeats.taken(request, () => follow({ context, request, reply }, feed))
+      return reply
+    },
+  ),
+]
 
-async function tell(streaming: SseReply, hub: EventHub, sampler: Sampler): Promise<void> {
+async function follow(streaming: SseReply, feed: Feed): Promise<void> {
   const { context, request } = streaming
-  const from = { feedId: await hub.end(), part: WHOLE }
+  const from = await endOf(feed)
   await overSse(streaming, async (sse) => {
     const rates = new Rates()
     let sampling = false
@@ -48,8 +69,11 @@ async function tell(streaming: SseReply, hub: EventHub, sampler: Sampler): Promi
       if (sampling) return
       sampling = true
       try {
-        const text = JSON.stringify({ ...metricsOf(await sampler.latest(), request.caller), throughput: rates.take() })
-        if (!sse.gone.aborted && !sse.isFull()) sse.write(frame({ type: 'metrics', text }))
+        const printed = JSON.stringify({
+          ...metricsOf(await context.sampler.latest(), request.caller),
+          throughput: rates.take(),
+        })
+        if (!sse.gone.aborted && !sse.isFull()) sse.write(frame({ type: 'metrics', text: printed }))
       } catch (error) {
         context.logger?.warn({ err: error }, 'numbers of the server could not be read; trying again')
       } finally {
@@ -60,9 +84,9 @@ async function tell(streaming: SseReply, hub: EventHub, sampler: Sampler): Promi
     const timer = setInterval(() => void sample(), EVERY_MS)
     try {
       const ending = await pump({
-        hub,
+        hub: context.hub,
         from,
-        wants: (event) => maySee(request.caller, event) && rates.count(event.wire.type),
+        wants: (event) => feed.sees(event) && rates.count(event.wire.type),
         outlet: {
           send: ({ wire }) => sse.write(frame({ type: wire.type, text: JSON.stringify(jobLine(wire)) })),
           drained: sse.drained,
@@ -123,12 +147,13 @@ class Rates {
 }
 
 /** One reading for all streams of this process. */
-class Sampler {
-  readonly #context: OjsContext
+export class Sampler {
+  readonly #perform: Perform
   #latest: Promise<Sample> | null = null
 
-  constructor(context: OjsContext) {
-    this.#context = context
+  /** What it reads is filtered for each caller. */
+  constructor(operations: Operations) {
+    this.#perform = operations.for(operator(null))
   }
 
   latest(): Promise<Sample> {
@@ -144,23 +169,17 @@ class Sampler {
   }
 
   async #read(): Promise<Sample> {
-    const { engine } = this.#context
-    const [stats, rows, runs, now] = await Promise.all([
-      engine.queueStats({ queue: null, minutes: MINUTES }),
-      engine.queries.workers(),
-      activeRuns(engine),
-      engine.queries.now(),
-    ])
-    const { processed_per_minute: processed = 0, failed_per_minute: failed = 0 } = throughputOf(stats, now)
-    const queues = stats.slice(0, MOST_SHOWN).map(({ name, available, active, scheduled, retryable }) => ({
+    const { queues: stats, workers: rows, active, now } = await this.#perform(sampleServer, { minutes: RECENT_MINUTES })
+    const { processed_per_minute: processed, failed_per_minute: failed } = throughputOf(stats, now)
+    const queues = stats.slice(0, MOST_SHOWN).map(({ name, available, active: running, scheduled, retryable }) => ({
       queue: name,
       available,
-      active,
+      active: running,
       scheduled,
       retryable,
     }))
     const living = rows.filter(({ state }) => state !== 'dead')
-    const workers = living.map((row) => ({ row, active: runs === null ? null : heldBy(row, runs).length }))
+    const workers = living.map((row) => ({ row, active: active === null ? null : heldBy(row, active).length }))
     return { queues, workers, errorRate: Math.round((failed / (processed + failed || 1)) * 10_000) / 100 }
   }
 }

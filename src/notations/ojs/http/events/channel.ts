@@ -1,20 +1,23 @@
-/** Channels that name something: it must be there, and the caller's to see. */
-
-import type { EngineApi } from '../../../../engine/api.ts'
+/** Channels that name a job or a workflow: the caller must be able to see it. */
 import { notFound } from '../../../../http/request-error.ts'
-import { readId } from '../../../../kernel/ids.ts'
-import { findWorkflow } from '../../compile/workflow-id.ts'
-import type { OjsContext } from '../context.ts'
+import type { Caller } from '../../../../operations/caller.ts'
+import { findNamedInstance } from '../../../../operations/instances/named.ts'
+import type { Perform } from '../../../../operations/operation.ts'
+import { showRun } from '../../../../operations/runs/look.ts'
+import { startKeyOf } from '../../compile/workflow-id.ts'
+import { ofJob } from '../jobs/job-problem.ts'
 
-/** A queue is made by its first job, so its channel may be listened to before. */
-export async function requireChannel({ engine }: OjsContext, channel: string, tenant: string | null): Promise<void> {
-  const [kind, ...rest] = channel.split(':')
-  const name = rest.join(':')
-  if (kind === 'job' && !(await seesJob(engine, name, tenant))) throw notFound('job', name)
-  if (kind === 'workflow' && (await findWorkflow(engine, name, tenant)) === null) throw notFound('workflow', name)
+interface Asking {
+  readonly perform: Perform
+  readonly caller: Caller
 }
 
-async function seesJob(engine: EngineApi, id: string, tenant: string | null): Promise<boolean> {
-  const run = readId(id) !== null ? await engine.queries.run(id) : null
-  return run !== null && (tenant === null || run.tenant === tenant)
+/** A queue exists from its first job, so its channel may be listened to before. */
+export async function requireChannel({ perform, caller }: Asking, channel: string): Promise<void> {
+  const [kind, ...rest] = channel.split(':')
+  const id = rest.join(':')
+  if (kind === 'job') await ofJob(id, '', perform(showRun, { id }))
+  if (kind !== 'workflow') return
+  const name = { dialect: 'ojs', id, startKey: startKeyOf(id, caller.tenant) }
+  if ('within' in (await perform(findNamedInstance, name))) throw notFound('workflow', id)
 }

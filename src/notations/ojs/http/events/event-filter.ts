@@ -1,7 +1,9 @@
-/** Which events a reader wants: a channel, types, queues, job types; and never those of another tenant. */
+/** Which events a reader wants: a channel, types, queues, job types. */
 
 import { RequestError } from '../../../../http/request-error.ts'
+import type { Given, Param } from '../../../../wire/requests/params.ts'
 import { type Query, textParam } from '../../../../wire/requests/query.ts'
+import { text } from '../../../../wire/schema.ts'
 import { type MappedEvent, UNREADABLE } from '../../project/events.ts'
 
 export interface EventFilter {
@@ -9,7 +11,6 @@ export interface EventFilter {
   readonly types: readonly string[] | null
   readonly queues: readonly string[] | null
   readonly jobTypes: readonly string[] | null
-  readonly tenant: string | null
 }
 
 const ENDS: ReadonlySet<string> = new Set(['job.completed', 'job.discarded', 'job.cancelled'])
@@ -30,14 +31,29 @@ export function readChannel(text: string): string {
   })
 }
 
-/** From the query of a GET. `event_types` is another word for `types`. */
-export function readFilter(query: Query, tenant: string | null, channel?: string): EventFilter {
+const TYPES = namesOf('Only these types: `job.completed,workflow.*`.', readTypes)
+
+/** Of each list and stream of events. */
+export const EVENT_FILTERS = {
+  types: TYPES,
+  event_types: { ...TYPES, description: 'Another word for types.' },
+  type: { ...TYPES, description: 'Another word for types.' },
+  queues: namesOf('Only jobs of these queues.'),
+  job_types: namesOf('Only jobs of these types.'),
+}
+
+export const CHANNEL: Param<string> = {
+  description: '`all`, `job:ID`, `queue:NAME` or `workflow:ID`.',
+  schema: text({ default: 'all' }),
+  read: (query, name) => readChannel(textParam(query, name) ?? 'all'),
+}
+
+export function filterOf(query: Given<typeof EVENT_FILTERS>, channel: string): EventFilter {
   return {
-    channel: channel ?? readChannel(textParam(query, 'channel') ?? 'all'),
-    types: readTypes(names(query, 'types') ?? names(query, 'event_types') ?? names(query, 'type')),
-    queues: names(query, 'queues'),
-    jobTypes: names(query, 'job_types'),
-    tenant,
+    channel,
+    types: query.types ?? query.event_types ?? query.type,
+    queues: query.queues,
+    jobTypes: query.job_types,
   }
 }
 
@@ -52,7 +68,6 @@ export function readTypes(types: readonly string[] | null): readonly string[] | 
 
 export function matches(filter: EventFilter, event: MappedEvent): boolean {
   return (
-    (filter.tenant === null || event.tenant === filter.tenant) &&
     (filter.types === null || filter.types.some((type) => typeMatches(type, event.wire.type)) || isUnreadable(event)) &&
     (filter.queues === null || (event.queue !== null && filter.queues.includes(event.queue))) &&
     (filter.jobTypes === null || (event.jobType !== null && filter.jobTypes.includes(event.jobType))) &&
@@ -84,6 +99,13 @@ function inChannel(channel: string, event: MappedEvent): boolean {
 }
 
 /** `a,b` or repeated. */
+function namesOf(
+  description: string,
+  check: (names: readonly string[] | null) => readonly string[] | null = (names) => names,
+): Param<readonly string[] | null> {
+  return { description, schema: text(), read: (query, name) => check(names(query, name)) }
+}
+
 function names(query: Query, parameter: string): readonly string[] | null {
   const value = query[parameter]
   if (value === undefined || value === '') return null

@@ -9,9 +9,9 @@
  * So a slow listener costs reads, never memory, and nobody loses an event. The loop runs only while someone listens.
  */
 
-import type { EngineApi } from '../../../../engine/api.ts'
 import type { Logger } from '../../../../kernel/logger.ts'
 import type { StoredEvent } from '../../../../model/rows.ts'
+import type { Noting } from '../../../interface/projection.ts'
 import { eventText, type MappedEvent, ojsEvents } from '../../project/events.ts'
 
 export interface HubEvent extends MappedEvent {
@@ -26,7 +26,9 @@ export interface Portion {
 }
 
 export interface HubOptions {
-  readonly engine: EngineApi
+  readonly reading: Noting
+  /** Calls the listener after commits of other processes. Returns what undoes it. */
+  readonly onRemoteCommit: (listener: () => void) => () => void
   readonly closing: AbortSignal
   readonly logger: Logger | null
 }
@@ -48,7 +50,8 @@ const KEPT_CHUNKS = 2_000
 const FULL_BYTES = 256 * 1024
 
 export class EventHub {
-  readonly #engine: EngineApi
+  readonly #reading: Noting
+  readonly #onRemoteCommit: HubOptions['onRemoteCommit']
   readonly #logger: Logger | null
   readonly #closing: AbortSignal
   readonly #chunks: Chunk[] = []
@@ -60,8 +63,9 @@ export class EventHub {
   #waiting = new Set<() => void>()
   #wakeUp: (() => void) | null = null
 
-  constructor({ engine, closing, logger }: HubOptions) {
-    this.#engine = engine
+  constructor({ reading, onRemoteCommit, closing, logger }: HubOptions) {
+    this.#reading = reading
+    this.#onRemoteCommit = onRemoteCommit
     this.#closing = closing
     this.#logger = logger
   }
@@ -82,11 +86,6 @@ export class EventHub {
     }
   }
 
-  /** Where a listener begins that wants only what comes. */
-  end(): Promise<number> {
-    return this.#engine.queries.feedEnd()
-  }
-
   /** Waits until there is something after `place`; empty when the signal says to stop. */
   async after(place: number, signal: AbortSignal): Promise<Portion> {
     while (!signal.aborted && !this.#closing.aborted) {
@@ -105,11 +104,11 @@ export class EventHub {
   }
 
   async #read(place: number): Promise<Portion> {
-    const stored = await this.#engine.queries.feed({ afterId: place, limit: PORTION })
+    const stored = await this.#reading.queries.feed({ afterId: place, limit: PORTION })
     const upTo = stored.at(-1)?.id
     // Nothing left there: pruned since. Go on with what is kept.
     if (upTo === undefined) return { events: [], upTo: Math.max(place, this.#chunks[0]?.from ?? this.#place) }
-    return { events: await mapEvents(this.#engine, stored), upTo }
+    return { events: await mapEvents(this.#reading, stored), upTo }
   }
 
   #look(place: number): void {
@@ -125,7 +124,7 @@ export class EventHub {
   }
 
   async #loop(): Promise<void> {
-    const unsubscribe = this.#engine.storage.onRemoteCommit(() => this.#wakeUp?.())
+    const unsubscribe = this.#onRemoteCommit(() => this.#wakeUp?.())
     try {
       while (this.#listeners > 0 && !this.#closing.aborted) {
         let pause = LOOK_MS
@@ -145,10 +144,10 @@ export class EventHub {
   /** true: there may be more. */
   async #step(): Promise<boolean> {
     const from = this.#place
-    const stored = await this.#engine.queries.feed({ afterId: from, limit: PORTION })
+    const stored = await this.#reading.queries.feed({ afterId: from, limit: PORTION })
     const upTo = stored.at(-1)?.id
     if (upTo === undefined) return false
-    const events = await mapEvents(this.#engine, stored)
+    const events = await mapEvents(this.#reading, stored)
     const bytes = events.reduce((sum, { text }) => sum + text.length, 0)
     this.#chunks.push({ from, upTo, events, bytes })
     this.#bytes += bytes
@@ -201,7 +200,7 @@ export class EventHub {
 }
 
 /** Stored events as they go out. */
-export async function mapEvents(engine: EngineApi, stored: readonly StoredEvent[]): Promise<readonly HubEvent[]> {
-  const mapped = await ojsEvents(engine, stored)
-  return mapped.map((event) => ({ ...event, text: eventText(engine, event) }))
+export async function mapEvents(reading: Noting, stored: readonly StoredEvent[]): Promise<readonly HubEvent[]> {
+  const mapped = await ojsEvents(reading, stored)
+  return mapped.map((event) => ({ ...event, text: eventText(reading, event) }))
 }

@@ -1,5 +1,5 @@
 /**
- * Events over a WebSocket, /ojs/v1/ws, subprotocol `ojs.v1`. A client says
+ * Events over a WebSocket, /ojs/v1/ws, subprotocol `ojs.v1`. A client sends
  *
  *   { action: "subscribe", channel, event_types? }   → { type: "subscribed", … }, then { type: "event", … } as they come
  *   { action: "unsubscribe", channel }               → { type: "unsubscribed", … }
@@ -11,17 +11,21 @@
 
 import type { WebSocket } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { accessOf } from '../../../../http/describe/route.ts'
 import { errorAnswer } from '../../../../http/failure.ts'
 import { RequestError } from '../../../../http/request-error.ts'
+import { PetrelError } from '../../../../kernel/errors.ts'
 import { sleep } from '../../../../kernel/sleep.ts'
+import { type Feed, openFeed } from '../../../../operations/events/feed.ts'
+import type { Perform } from '../../../../operations/operation.ts'
 import type { EventPlace } from '../../project/event-id.ts'
-import type { OjsContext } from '../context.ts'
+import { type OjsContext, route } from '../context.ts'
 import { requireChannel } from './channel.ts'
 import { type EventFilter, matches, readChannel, readTypes } from './event-filter.ts'
-import type { EventHub, HubEvent } from './event-hub.ts'
+import type { HubEvent } from './event-hub.ts'
 import { PATIENCE_MS, pump } from './event-listener.ts'
-import { readPlace, WHOLE } from './event-place.ts'
-import { gapBefore } from './event-stream.ts'
+import { readPlace } from './event-place.ts'
+import { endOf, gapBefore } from './event-stream.ts'
 
 const PING_MS = 25_000
 const FULL_BYTES = 1024 * 1024
@@ -31,13 +35,35 @@ const LOOK_MS = 50
 const LINGER_MS = 1_000
 const MOST_CHANNELS = 100
 
-export function eventSocket(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
+const SOCKET = route(
+  'GET /ojs/v1/ws',
+  {
+    tag: 'Events',
+    summary: 'Events over a WebSocket',
+    description:
+      'Subprotocol `ojs.v1`. Send `{"action": "subscribe", "channel": "all"}`; receive `{"type": "event", …}`. ' +
+      '`unsubscribe` and `resume` (with `last_event_id`) are the other actions.',
+    does: openFeed,
+    otherQuery: 'ignored',
+    answers: { '101': { description: 'The connection is a WebSocket now.' } },
+    errors: ['invalid_request'],
+    stream: 'always',
+  },
+  async () => {
+    throw new RequestError('invalid_request', 'this path speaks WebSocket')
+  },
+)
+
+export const SOCKET_ROUTES = [SOCKET]
+
+/** Besides its answers over HTTP, the route has a handler for the connection. */
+export function mountSocket(app: FastifyInstance, context: OjsContext): void {
   const leaves = new WeakMap<FastifyRequest, () => void>()
   app.route({
-    method: 'GET',
-    url: '/ojs/v1/ws',
+    method: SOCKET.method,
+    url: SOCKET.path,
     exposeHeadRoute: false,
-    config: { stream: 'always' },
+    config: { access: accessOf(SOCKET.description), stream: 'always' },
     preHandler: async (request) => {
       if (!request.ws) {
         throw new RequestError('invalid_request', 'this path speaks WebSocket', {
@@ -46,16 +72,14 @@ export function eventSocket(app: FastifyInstance, context: OjsContext, hub: Even
       }
       leaves.set(request, context.streamSeats.take(request))
     },
-    handler: () => {
-      throw new RequestError('invalid_request', 'this path speaks WebSocket')
-    },
+    handler: (request, reply) => SOCKET.handle(request, reply, context),
     wsHandler: (socket, request) => {
       context.openStreams.inc({ kind: 'websocket' })
       socket.once('close', () => {
         context.openStreams.dec({ kind: 'websocket' })
         leaves.get(request)?.()
       })
-      new SocketListener(socket, request, context, hub)
+      new SocketListener(socket, request, context)
     },
   })
 }
@@ -64,18 +88,20 @@ class SocketListener {
   readonly #socket: WebSocket
   readonly #request: FastifyRequest
   readonly #context: OjsContext
-  readonly #hub: EventHub
+  readonly #perform: Perform
+  readonly #feed: Promise<Feed>
   readonly #channels = new Map<string, EventFilter>()
   readonly #gone = new AbortController()
   #current: AbortController | null = null
   /** Messages are answered one after another. */
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(socket: WebSocket, request: FastifyRequest, context: OjsContext, hub: EventHub) {
+  constructor(socket: WebSocket, request: FastifyRequest, context: OjsContext) {
     this.#socket = socket
     this.#request = request
     this.#context = context
-    this.#hub = hub
+    this.#perform = context.operations.for(request.caller)
+    this.#feed = this.#perform(openFeed, null)
     socket.on('message', (data, isBinary) => {
       // Read on when this one is answered and the answer is taken: a client that only talks fills no memory.
       socket.pause()
@@ -126,7 +152,7 @@ class SocketListener {
     } catch (error) {
       const { body } = errorAnswer(error, { requestId: this.#request.id, url: '/ojs' })
       this.#say({ type: 'error', code: body.error.code, message: body.error.message, hint: body.error.hint })
-      if (!(error instanceof RequestError)) this.#context.logger?.error({ err: error }, 'websocket message failed')
+      if (!isRefusal(error)) this.#context.logger?.error({ err: error }, 'websocket message failed')
     }
   }
 
@@ -146,13 +172,13 @@ class SocketListener {
       throw new RequestError('invalid_request', 'event_types is an array of types of event')
     if (this.#channels.size >= MOST_CHANNELS && !this.#channels.has(channel))
       throw new RequestError('rate_limited', `${MOST_CHANNELS} channels are subscribed; unsubscribe from one first`)
-    const { tenant } = this.#request.caller
-    const filter = { channel, types: readTypes(types ?? null), queues: null, jobTypes: null, tenant }
-    await requireChannel(this.#context, channel, tenant)
-    const from = this.#current === null ? { feedId: await this.#hub.end(), part: WHOLE } : null
+    const filter = { channel, types: readTypes(types ?? null), queues: null, jobTypes: null }
+    await requireChannel({ perform: this.#perform, caller: this.#request.caller }, channel)
+    const feed = await this.#feed
+    const from = this.#current === null ? await endOf(feed) : null
     this.#channels.set(channel, filter)
     this.#say({ type: 'subscribed', channel, ...(filter.types === null ? {} : { event_types: filter.types }) })
-    if (from !== null) this.#follow(from)
+    if (from !== null) this.#follow(feed, from)
   }
 
   #unsubscribe(message: { readonly [key: string]: unknown }): void {
@@ -163,23 +189,24 @@ class SocketListener {
 
   async #resume(message: { readonly [key: string]: unknown }): Promise<void> {
     const from = readPlace(String(message['last_event_id'] ?? ''))
+    const feed = await this.#feed
     for (const filter of this.#channels.values()) {
-      const gap = await gapBefore(this.#context, filter, from)
+      const gap = await gapBefore(feed, filter, from)
       if (gap !== null) this.#say({ type: 'event', channel: filter.channel, event: 'system.gap', data: gap })
     }
     this.#say({ type: 'resumed', last_event_id: message['last_event_id'] })
-    this.#follow(from)
+    this.#follow(feed, from)
   }
 
   /** From this place on, and no longer from where it was. */
-  #follow(from: EventPlace): void {
+  #follow(feed: Feed, from: EventPlace): void {
     this.#current?.abort()
     const current = new AbortController()
     this.#current = current
     void pump({
-      hub: this.#hub,
+      hub: this.#context.hub,
       from,
-      wants: (event) => [...this.#channels.values()].some((filter) => matches(filter, event)),
+      wants: (event) => feed.sees(event) && [...this.#channels.values()].some((filter) => matches(filter, event)),
       outlet: { send: (event) => this.#deliver(event), drained: (signal) => this.#drained(signal) },
       gone: AbortSignal.any([this.#gone.signal, current.signal]),
       closing: this.#context.closing,
@@ -213,6 +240,11 @@ class SocketListener {
   #say(message: { readonly [key: string]: unknown }): void {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message))
   }
+}
+
+/** The message was wrong, and nothing here failed. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RequestError || error instanceof PetrelError
 }
 
 function parse(text: string): { readonly [key: string]: unknown } {

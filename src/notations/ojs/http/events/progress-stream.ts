@@ -4,52 +4,69 @@
  * of a Petrel process report without an event: their reports are seen when the store is read again by the clock.
  */
 
-import type { FastifyInstance } from 'fastify'
 import { RequestError } from '../../../../http/request-error.ts'
 import { sleep } from '../../../../kernel/sleep.ts'
-import type { OjsContext } from '../context.ts'
-import { findRun } from '../jobs/job-reply.ts'
+import { type Feed, openFeed } from '../../../../operations/events/feed.ts'
+import { type ProgressSeen, showProgress } from '../../../../operations/runs/progress.ts'
+import { type OjsContext, route } from '../context.ts'
+import { ofJob } from '../jobs/job-problem.ts'
+import { Progress, progressWire } from '../wire/progress.ts'
 import { endsJob } from './event-filter.ts'
-import type { EventHub, HubEvent } from './event-hub.ts'
+import type { HubEvent } from './event-hub.ts'
 import { pump } from './event-listener.ts'
-import { WHOLE } from './event-place.ts'
-import { progressOf } from './progress.ts'
+import { endOf } from './event-stream.ts'
 import { frame, goodbyeTo, HEARTBEAT_MS, overSse, type Sse, type SseReply } from './sse.ts'
-
-type ById = { Params: { readonly id: string } }
 
 /** However often a worker reports: each look is a read or two. */
 const LEAST_MS = 200
 
-export function progressStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
-  app.get<ById>(
-    '/ojs/v1/jobs/:id/progress/stream',
-    { exposeHeadRoute: false, config: { stream: 'always' } },
-    async (request, reply) => {
-      const { id } = await findRun(context.engine, request.params.id, request.caller)
-      return context.streamSeats.taken(request, () => follow({ context, request, reply }, hub, id))
+export const PROGRESS_STREAM_ROUTES = [
+  route(
+    'GET /ojs/v1/jobs/:id/progress/stream',
+    {
+      tag: 'Checkpoints',
+      summary: 'Follow the progress of a job',
+      description: 'The present state at once, each later one as a message without a type; it ends with the job.',
+      does: showProgress,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'Server-sent events.', schema: Progress, type: 'text/event-stream' } },
+      errors: ['not_found'],
+      stream: 'always',
     },
-  )
+    async ({ params, perform, request, reply }, context) => {
+      const { run } = await ofJob(params.id, '', perform(showProgress, params))
+      const feed = await perform(openFeed, null)
+      const read = (): Promise<ProgressSeen> => ofJob(run.id, '', perform(showProgress, { id: run.id }))
+      await context.streamSeats.taken(request, () => follow({ context, request, reply }, { id: run.id, feed, read }))
+      return reply
+    },
+  ),
+]
+
+interface Followed {
+  readonly id: string
+  readonly feed: Feed
+  readonly read: () => Promise<ProgressSeen>
 }
 
-async function follow(streaming: SseReply, hub: EventHub, id: string): Promise<void> {
-  const { context, request } = streaming
+async function follow(streaming: SseReply, { id, feed, read: show }: Followed): Promise<void> {
+  const { context } = streaming
   // Before the first look: what changes afterwards comes after this place.
-  const from = { feedId: await hub.end(), part: WHOLE }
+  const from = await endOf(feed)
   await overSse(streaming, async (sse) => {
     const over = new AbortController()
     const gone = AbortSignal.any([sse.gone, over.signal])
     const read = async (): Promise<Reading> => {
-      const run = await findRun(context.engine, id, request.caller)
-      const ended = run.status !== 'pending' && run.status !== 'leased'
-      return { text: JSON.stringify(await progressOf(context.engine, run)), ended }
+      const seen = await show()
+      const { status } = seen.run
+      return { text: JSON.stringify(progressWire(seen)), ended: status !== 'pending' && status !== 'leased' }
     }
     const view = new ProgressView({ context, sse, gone, read, end: () => over.abort() })
     await view.show()
     const timer = setInterval(() => view.changed(), HEARTBEAT_MS)
     try {
       const { why } = await pump({
-        hub,
+        hub: context.hub,
         from,
         wants: (event) => event.jobId === id && (event.wire.type === 'job.progress' || endsJob(event)),
         outlet: {

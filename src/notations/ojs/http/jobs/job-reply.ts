@@ -1,14 +1,11 @@
 /** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
 
-import type { EngineApi } from '../../../../engine/api.ts'
-import { notFound } from '../../../../http/request-error.ts'
 import { isolated } from '../../../../kernel/isolated.ts'
 import { readStored } from '../../../../kernel/json-limits.ts'
 import { inputPlace, retriedRun } from '../../../../model/retried-runs.ts'
 import type { RunError, RunRow } from '../../../../model/rows.ts'
 import type { Saved } from '../../../../model/saved.ts'
 import type { Failure } from '../../../../net/marking.ts'
-import type { Caller } from '../../../../operations/caller.ts'
 import type { Perform } from '../../../../operations/operation.ts'
 import { deliverRuns } from '../../../../operations/runs/deliver.ts'
 import { placeholder } from '../../../../wire/json-text.ts'
@@ -115,15 +112,4 @@ function failureOf(row: RunError): JobFailure {
     at: row.at,
     retryDelayMs: row.runAt === null ? null : Math.max(0, row.runAt - row.at),
   }
-}
-
-/** A job the caller may see. What belongs to another tenant is not there. */
-export async function findRun(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
-  const run = await engine.queries.run(id)
-  if (run === null || !maySee(caller, run)) throw notFound('job', id)
-  return run
-}
-
-export function maySee(caller: Caller, row: { readonly tenant: string | null }): boolean {
-  return caller.tenant === null || row.tenant === caller.tenant
 }
