@@ -59,7 +59,7 @@ export class AfterCommit {
     sessions.handed(handed)
     totals.count(change)
     if (this.observers.size > 0) notifyObservers(this.observers, change)
-    const { queues, arrived, urgency, slots, soonest, lost } = consequencesOf(change)
+    const { queues, arrived, urgency, quotas: freed, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) sessions.lost(sessionId, runId, late)
     this.#notifyWaiters(change)
     if (soonest < Number.POSITIVE_INFINITY) sweeper.dueAt(soonest)
@@ -69,7 +69,7 @@ export class AfterCommit {
     }
     if (queues.size > 0 || change.endedIds.length > 0) store.wake({ queues: [...queues], ended: change.endedIds })
     if (change.commands.size > 0) this.#commanded(change)
-    quotas.freed(slots)
+    quotas.freed(freed)
     if (change.signalled.size > 0) this.controlled()
     for (const listener of this.#listeners) listener()
   }

@@ -44,12 +44,12 @@ export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitPa
 }
 
 export function checkLimit(p: LimitParams): void {
-  const isSlot = isQuotaKey(p.key)
-  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
+  const isQuota = isQuotaKey(p.key)
+  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isQuota) {
     const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
     throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
   }
-  if (isSlot && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
+  if (isQuota && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
     throw new PetrelError('invalid_request', `limit '${p.key}': instances have no rate, only maxConcurrent`)
   }
   if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {

@@ -11,7 +11,7 @@ export interface Consequences {
   /** None of them is more urgent than this priority. */
   readonly urgency: number
   /** Quotas under which queued instances may begin now. */
-  readonly slots: readonly string[]
+  readonly quotas: readonly string[]
   /** The earliest time that this commit wrote; infinite: none. */
   readonly soonest: number
   /** Leases of sessions that ended without a report of their worker; `late`: by a timeout. */
@@ -59,8 +59,8 @@ export function consequencesOf(
     if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
     if (row.more) soonest = change.now
   }
-  const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
-  return { queues, arrived, urgency, slots, soonest, lost }
+  const quotas = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
+  return { queues, arrived, urgency, quotas, soonest, lost }
 }
 
 export interface Arrival {
