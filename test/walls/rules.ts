@@ -92,8 +92,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     types: ['worker'],
   },
   'notations/ojs/http': {
-    // Bodies are read as files are.
-    values: ['kernel', 'net', 'model', 'views', 'operations', 'wire', 'http', 'notations/source', 'notations/ojs'],
+    values: ['kernel', 'net', 'model', 'operations', 'wire', 'http', 'notations/ojs'],
     // Replies read what projections read.
     types: ['notations/interface'],
   },

@@ -40,12 +40,6 @@ export const redriveRun = operation({ scope: 'admin' }, async (use, { id }: ById
   return use.engine.redrive({ runId, actor })
 })
 
-/** Removes a dead-lettered run for good. */
-export const dismissRun = operation(
-  { scope: 'admin' },
-  async (use, { id }: ById): Promise<void> => use.engine.dismiss(await named(use, id)),
-)
-
 /** Completes deferred work by the id of its run. */
 export const completeRun = operation(
   { scope: 'work' },

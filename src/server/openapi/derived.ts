@@ -1,7 +1,7 @@
 /** Routes in the form of the document, and the components they refer to. */
 import { accessOf, type Route } from '../../http/describe/route.ts'
+import { ErrorReply } from '../../wire/error-details.ts'
 import { NOTE, type Schema } from '../../wire/schema.ts'
-import { ErrorReply } from './error-reply.ts'
 import { operationObject } from './operation.ts'
 
 type Described = Pick<Route<never>, 'method' | 'path' | 'description'>
