@@ -21,6 +21,12 @@ export const deployDefinition = operation(
   },
 )
 
+/** Reads definitions in service, for one that refers to them. */
+export const deployedDefinitions = operation(
+  { scope: 'read' },
+  async (use, _: null): Promise<ReturnType<Catalog['deployed']>> => (await catalogOf(use)).deployed(use.caller.tenant),
+)
+
 /** The latest of each name, newest first. */
 export const listDefinitions = operation(
   { scope: 'read' },

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { projectionOf } from '../../../notations/notations.ts'
 import type { Definition } from '../../../notations/source/definition.ts'
 import { DefinitionError } from '../../../notations/source/mistakes.ts'
+import { deployedDefinitions } from '../../../operations/definitions/definitions.ts'
 import { count } from '../../../views/words.ts'
-import { connect } from '../../process/connect.ts'
+import { withOperations } from '../../process/connect.ts'
 import { act, jsonOption, type Shared } from '../../terminal/act.ts'
 import { EXIT, problemLines } from '../../terminal/failure.ts'
 import { type FileOptions, readDefinitionFile } from '../../terminal/file.ts'
@@ -25,14 +26,9 @@ interface CheckOptions extends Shared {
 
 async function check(terminal: Terminal, options: CheckOptions, files: readonly string[]): Promise<number> {
   if (options.store === undefined) return checkFiles(terminal, options, files, {})
-  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
-  const engine = await connect(options, { create: false, engine: { sweep: false } })
-  try {
-    const deployed = new Catalog({ engine, logger: null }).deployed(null)
-    return await checkFiles(terminal, options, files, { deployed })
-  } finally {
-    await engine.close()
-  }
+  return withOperations(options, async (perform) =>
+    checkFiles(terminal, options, files, { deployed: await perform(deployedDefinitions, null) }),
+  )
 }
 
 async function checkFiles(
