@@ -49,7 +49,7 @@ export const HEALTH_ROUTES = [
     'GET /health',
     {
       tag: 'Server',
-      summary: 'Does this process live?',
+      summary: 'Is this process alive?',
       does: 'none',
       otherQuery: 'ignored',
       answers: { '200': { description: 'It does.', schema: Health } },
@@ -66,7 +66,7 @@ export const HEALTH_ROUTES = [
       otherQuery: 'ignored',
       answers: {
         '200': { description: 'It does.', schema: Health },
-        '503': { description: 'It does not.', schema: Health },
+        '503': { description: 'It does not answer.', schema: Health },
       },
     },
     async ({ perform, reply }, { version, ready }) => {
@@ -80,7 +80,7 @@ export const HEALTH_ROUTES = [
     'GET /ready',
     {
       tag: 'Server',
-      summary: 'Should this process be sent requests?',
+      summary: 'Should this process receive requests?',
       does: tryWrite,
       otherQuery: 'ignored',
       answers: {

@@ -21,17 +21,17 @@ import { json, time } from './value.ts'
 const DEFINITION = {
   id: uuid(),
   name: text(),
-  version: text('As its author counts, or 1, 2, 3 …'),
+  version: text('Set by its author, or 1, 2, 3 …'),
   number: whole('Counts the versions of a name.'),
-  latest: flag('It starts when no version is named, and its trigger is heard.'),
+  latest: flag('It is started when no version is named, and its trigger is active.'),
   dialect: text('Its notation.'),
   tenant: nullable(text()),
-  trigger: anything('What starts it by itself; null: nothing.'),
+  trigger: anything('Its trigger; null: none.'),
   net: text('Hash of the net it was compiled to.'),
   source_hash: text('SHA-256 of its text.'),
   created_at: moment(),
   created_by: nullable(text()),
-  used_at: nullable(moment('First started then; its text stays as it is since.')),
+  used_at: nullable(moment('Its first start; since then its text cannot change.')),
   retired_at: nullable(moment()),
 }
 
@@ -48,13 +48,13 @@ export const DefinitionList = named(
 export const Retired = named('Retired', object({ definitions: list(Definition) }))
 
 const Mistake = object({
-  file: optional(text('If it is another file.')),
+  file: optional(text('If it is in another file.')),
   line: whole(),
   column: whole(),
   path: text(),
   message: text(),
   hint: nullable(text()),
-  rule: optional(text('The rule it breaks, as a stable word.')),
+  rule: optional(text('A stable code of the rule.')),
 })
 
 export const DeployReply = named(
@@ -62,7 +62,7 @@ export const DeployReply = named(
   object({
     definition: Definition,
     what: word(['created', 'unchanged', 'replaced', 'restored']),
-    warnings: list(Mistake, 'Valid, but likely to cause trouble.'),
+    warnings: list(Mistake, 'Valid, but likely to cause problems.'),
   }),
 )
 

@@ -11,15 +11,15 @@ export const ErrorReply = named(
       error: object({
         code: text('Stable; see /docs/errors.'),
         type: optional(text()),
-        message: text('What is wrong, and where.'),
+        message: text('The problem and its position.'),
         retryable: flag('true: the same request may succeed later.'),
         details: anything({ type: 'object' }),
-        hint: text('What would be right.'),
+        hint: text('A suggestion.'),
         docs_url: text(),
         request_id: text('Also in the server’s log.'),
       }),
     },
-    'Nothing has changed when an error is answered.',
+    'Nothing has changed when an error is returned.',
   ),
 )
 

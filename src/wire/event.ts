@@ -12,8 +12,8 @@ export const InstanceEvent = named(
     instance_id: nullable(uuid()),
     run_id: nullable(uuid()),
     node: nullable(text()),
-    actor: nullable(text('Who did it, where somebody said.')),
-    data: anything('What belongs to it.'),
+    actor: nullable(text('The author of the change, if known.')),
+    data: anything('Further data.'),
   }),
 )
 
@@ -35,8 +35,8 @@ export const RunEvent = named(
   object({
     type: text('created, leased, started, heartbeat, succeeded, failed, retried, cancelled, returned …'),
     at: moment(),
-    actor: nullable(text('Who did it, where somebody said.')),
-    data: anything('What belongs to it: worker_id, attempt, error …'),
+    actor: nullable(text('The author of the change, if known.')),
+    data: anything('Further data: worker_id, attempt, error …'),
   }),
 )
 

@@ -30,7 +30,7 @@ const Vote = named(
     approved: flag(),
     answer: anything('null: none.'),
     reason: nullable(text()),
-    link: nullable(uuid('The link it came by.')),
+    link: nullable(uuid('The link it was sent by.')),
   }),
 )
 
@@ -42,16 +42,16 @@ const GATE = {
   instance_id: uuid(),
   node: text(),
   state: word(GATE_STATES),
-  options: anything('As the definition gave them.'),
-  args: anything('What it is about.'),
-  due_at: nullable(moment('When it is decided without a vote.')),
+  options: anything('As in the definition.'),
+  args: anything('A description of the decision.'),
+  due_at: nullable(moment('The decision if there is no vote before the deadline.')),
   on_timeout: word(['approve', 'reject']),
-  answer: anything('Of the approval that decided.'),
+  answer: anything('The result of the deciding approval.'),
   answered_by: nullable(text()),
   reason: nullable(text()),
   votes: oneOf([VOTES, Omitted]),
   escalated: whole('Stages of its escalation that have begun.'),
-  escalates_at: nullable(moment('When the next begins.')),
+  escalates_at: nullable(moment('When the next one begins.')),
   created_at: moment(),
   answered_at: nullable(moment()),
 }
@@ -94,20 +94,20 @@ export const GateDetail = named(
     instance: object({ id: uuid(), name: text(), state: text(), root_id: uuid() }),
     standing: object({
       quorum: whole('Approvals needed.'),
-      seats: whole('Votes there can be.'),
+      seats: whole('The number of possible votes.'),
       approvals: whole(),
       rejections: whole(),
       missing: nullable(
         object(
           {
             approvals: whole('Still needed.'),
-            names: nullable(list(text(), 'Of those named, who has not voted.')),
-            roles: nullable(list(text(), 'Any of these lets vote.')),
+            names: nullable(list(text(), 'Named voters who have not voted.')),
+            roles: nullable(list(text(), 'Any of these roles permits a vote.')),
           },
-          'Approvals that are still needed, and of whom: those named, anybody with one of the roles, or simply anybody. null: it is decided.',
+          'Approvals that are still needed, and from whom: named voters, voters with one of the roles, or any voter. null: it is decided.',
         ),
       ),
-      excluded: list(text(), 'They began it and may not decide.'),
+      excluded: list(text(), 'Initiators, who may not decide.'),
     }),
   }),
 )

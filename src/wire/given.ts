@@ -4,12 +4,12 @@ import type { About } from '../net/slots.ts'
 import { anything, entries, nullable, text, type Value } from './schema.ts'
 import { json } from './value.ts'
 
-export const Context = entries(anything(), 'By name; what steps and patches have set.')
+export const Context = entries(anything(), 'Entries by name, set by steps and patches.')
 
 export const GIVEN = {
   initiator: nullable(text('Who started it.')),
-  meta: anything('What they added.'),
-  input: anything('What it was started with.'),
+  meta: anything('Added by the starter.'),
+  input: anything('The input of the start.'),
   context: Context,
 }
 

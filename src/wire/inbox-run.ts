@@ -21,20 +21,22 @@ import { json, rows, shown, time } from './value.ts'
 /** Names of the table; queue, tenant and the following ones are Petrel's own. */
 export const INBOX_RUN = {
   id: uuid(),
-  type: text('Dotted, and its last word is a version: `billing.invoice.v1`.'),
-  payload: anything('What it was submitted with.'),
+  type: text('Dotted, and ends in a version: `billing.invoice.v1`.'),
+  payload: anything('The submitted payload.'),
   status: word(RUN_STATUSES),
   priority: whole('Smaller is earlier; 100 is the default.'),
-  run_at: moment('Not before then.'),
+  run_at: moment('The earliest start.'),
   idempotency_key: nullable(text('Taken permanently.')),
   attempt: whole('Executions that failed so far.'),
-  max_attempts: whole('Executions in all.'),
-  leased_by: nullable(text('Who holds it.')),
-  lease_until: nullable(moment('It is taken back then unless a heartbeat comes; null while a session holds it.')),
+  max_attempts: whole('Executions in total.'),
+  leased_by: nullable(text('The worker that holds it.')),
+  lease_until: nullable(
+    moment('The run is taken back then unless a heartbeat arrives; null while a session holds it.'),
+  ),
   last_error: nullable(text()),
-  result: anything('What its worker returned.'),
+  result: anything('The result returned by its worker.'),
   created_at: moment(),
-  deleted_at: nullable(moment('Since then nobody takes it, and lists do not show it.')),
+  deleted_at: nullable(moment('Deleted at this time: it can no longer be taken, and lists omit it.')),
   queue: text(),
   tenant: nullable(text()),
   instance_id: nullable(uuid('The workflow it is a step of.')),
@@ -47,7 +49,7 @@ export const InboxRun = named('InboxRun', object(INBOX_RUN))
 export const InboxRunReply = named('InboxRunReply', object({ run: InboxRun }))
 export const InboxRunList = named(
   'InboxRunList',
-  object({ runs: rows(InboxRun), next_before: nullable(text('Send it as `before`; null: there is no more.')) }),
+  object({ runs: rows(InboxRun), next_before: nullable(text('Send it as `before`; null: this is the last page.')) }),
 )
 
 export function inboxRunWire(row: RunRow): Value<typeof InboxRun> {
@@ -80,7 +82,7 @@ export const SubmitReply = named(
   'SubmitReply',
   object({
     id: uuid(),
-    created: flag('false: the key was taken, this is the run that has it.'),
+    created: flag('false: the key was already used, and this is the run that has it.'),
     run: nullable(InboxRun),
   }),
 )

@@ -8,12 +8,12 @@ export const RegistryEntry = named(
   object({
     workflow_name: text('The type.'),
     intent_type: text(),
-    runtime: text('Which workers may take it.'),
-    is_enabled: flag('false: nobody may.'),
+    runtime: text('The runtime of the workers that may take it.'),
+    is_enabled: flag('false: no worker may take it.'),
     description: nullable(text()),
     created_at: moment(),
     updated_at: moment(),
-    pending: optional(whole('Runs of it that wait. In lists.')),
+    pending: optional(whole('Pending runs of the type. In lists.')),
   }),
 )
 

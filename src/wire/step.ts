@@ -39,12 +39,12 @@ export const Step = named(
     state: word(STEP_STATES),
     depends_on: list(text()),
     on_failure: word(['abort', 'skip', 'compensate', 'retry', 'route']),
-    type: nullable(text('What workers ask for.')),
+    type: nullable(text('The type that workers claim.')),
     queue: nullable(text()),
-    agent: anything('As the definition says.'),
-    action: anything('As the definition says; may be a template.'),
-    attempts: whole('Executions so far, the current one too.'),
-    retries: whole('Failed executions that were tried again.'),
+    agent: anything('As in the definition.'),
+    action: anything('As in the definition; may be a template.'),
+    attempts: whole('Executions so far, including the current one.'),
+    retries: whole('Failed executions that were retried.'),
     started_at: nullable(moment()),
     ended_at: nullable(moment()),
     duration_ms: nullable(whole()),
@@ -52,7 +52,7 @@ export const Step = named(
     run_id: nullable(uuid()),
     gate_id: nullable(uuid()),
     child_id: nullable(uuid('The nested workflow.')),
-    items: optional(anything({ type: 'object', description: 'Of a list: how many of its items are in which status.' })),
+    items: optional(anything({ type: 'object', description: 'Of a list: the number of its items per status.' })),
     loop: optional(
       nullable(
         object(
@@ -61,7 +61,7 @@ export const Step = named(
         ),
       ),
     ),
-    held_tokens: optional(whole('Of a playbook: tokens that its admission rules hold back.')),
+    held_tokens: optional(whole('Of a playbook: tokens held by its admission rules.')),
     undo: nullable(Undo),
   }),
 )

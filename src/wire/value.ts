@@ -11,7 +11,7 @@ export const Unreadable = named(
   'Unreadable',
   object(
     { id: oneOf([text(), whole()]), error: object({ code: text('`unreadable`'), message: text() }) },
-    'In the place of what cannot be shown.',
+    'Replaces a value that cannot be shown.',
   ),
 )
 

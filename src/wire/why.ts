@@ -25,7 +25,7 @@ export const WhyReply = named(
   'Why',
   object({
     instance: Instance,
-    now: moment('The clock it is told by.'),
+    now: moment("The store's clock."),
     about: list(WhyReason, 'Of the instance as a whole.'),
     waits: list(
       object({

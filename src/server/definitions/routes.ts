@@ -27,15 +27,15 @@ import { readGiven, readTexts } from './text.ts'
 
 const PAGE = {
   limit: pageSize(),
-  before: parsed('`next_before` of the page before.', uuid(), sameId, 'is what a page gave as next_before'),
+  before: parsed('`next_before` of the previous page.', uuid(), sameId, 'is what a page gave as next_before'),
 }
 
 const RETIRED =
-  'Nothing starts it any more, by name, event or clock; instances that run go on. Deploying it again puts it back.'
+  'It can no longer be started, by name, event or schedule; running instances continue. Deploying it again restores it.'
 
-const ONE = { description: 'As it is now.', schema: DefinitionReply }
-const SEVERAL = { description: 'As they are now.', schema: DefinitionList }
-const GONE = { description: 'As they are now.', schema: Retired }
+const ONE = { description: 'Its current state.', schema: DefinitionReply }
+const SEVERAL = { description: 'Their current states.', schema: DefinitionList }
+const GONE = { description: 'Their current states.', schema: Retired }
 
 /** Of texts, not of JSON. */
 export const DEPLOY_ROUTES = [
@@ -46,10 +46,10 @@ export const DEPLOY_ROUTES = [
       summary: 'Deploy a definition',
       does: deployDefinition,
       description:
-        'The body is the text of the file, YAML or JSON. Its name and version stand in it; without a version it gets the ' +
+        'The body is the text of the file, YAML or JSON. It contains its name and version; without a version it gets the ' +
         'next number. The same text again changes nothing. A version that has been started keeps its text: other text under ' +
-        'it is 409. Its trigger is heard from now on.',
-      query: { file: textOf('How to call the text where mistakes in it are told.') },
+        'it is 409. Its trigger is active from now on.',
+      query: { file: textOf('The name of the text in error messages.') },
       body: {
         schema: text('The definition.'),
         types: ['application/yaml', 'application/json', 'text/plain'],
@@ -57,7 +57,7 @@ export const DEPLOY_ROUTES = [
       },
       answers: {
         '201': { description: 'A new version.', schema: DeployReply, headers: ['Location'] },
-        '200': { description: 'Unchanged, replaced or back in service.', schema: DeployReply, headers: ['Location'] },
+        '200': { description: 'Unchanged, replaced or restored.', schema: DeployReply, headers: ['Location'] },
       },
       errors: ['invalid_definition', 'conflict'],
     },
@@ -87,7 +87,7 @@ export const DEFINITION_ROUTES = [
       tag: 'Definitions',
       summary: 'List definitions',
       does: listDefinitions,
-      description: 'The latest version of each name, those deployed last first.',
+      description: 'The latest version of each name, most recently deployed first.',
       query: { dialect: storedText('Only of this notation.'), ...PAGE },
       answers: { '200': SEVERAL },
       errors: ['invalid_request'],
@@ -99,7 +99,7 @@ export const DEFINITION_ROUTES = [
     'GET /v1/definitions/:name',
     {
       tag: 'Definitions',
-      summary: 'Look at the latest version of a definition',
+      summary: 'Get the latest version of a definition',
       does: showDefinition,
       answers: { '200': ONE },
       errors: ['not_found'],
@@ -142,7 +142,7 @@ export const DEFINITION_ROUTES = [
     'GET /v1/definitions/:name/versions/:version',
     {
       tag: 'Definitions',
-      summary: 'Look at one version of a definition',
+      summary: 'Get one version of a definition',
       does: showDefinition,
       answers: { '200': ONE },
       errors: ['not_found'],

@@ -17,7 +17,9 @@ export const EVENT_ROUTES = [
         schema: EventRequest,
         example: { type: 'order.placed', payload: { order: 17, amount: 120 }, id: 'evt-9001' },
       },
-      answers: { '200': { description: 'What it started, and what it did not.', schema: EventReply } },
+      answers: {
+        '200': { description: 'The instances it started, and the definitions that did not start.', schema: EventReply },
+      },
       errors: ['unknown_event'],
     },
     async ({ body, perform }) => publishedWire(await perform(publishEvent, eventAsked(body))),

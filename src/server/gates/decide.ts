@@ -76,7 +76,7 @@ export const DECIDE_ROUTES = [
     `GET ${DECIDE_PATH}:token`,
     {
       tag: 'Gates',
-      summary: 'What a link is for',
+      summary: 'Show the gate of a link',
       description: 'A page for browsers (`Accept: text/html`), else JSON. Changes nothing.',
       does: openLink,
       answers: {
@@ -97,7 +97,7 @@ export const DECIDE_ROUTES = [
     {
       tag: 'Gates',
       summary: 'Decide by a link',
-      description: 'What the form of the page sends, or JSON. A browser is sent back to the page.',
+      description: 'The form of the page, or JSON. A browser is redirected to the page.',
       does: voteByLink,
       body: { schema: DecisionRequest, readByRoute: true, example: { decision: 'approve', reason: 'fine' } },
       answers: { '200': { description: 'The vote counts.', schema: GateDecided } },

@@ -34,15 +34,15 @@ const VOTING = {
 } as const
 
 const LinkRequest = asked('a link', {
-  subject: name({ description: 'Who decides with it.', hint: 'the name of the person who shall decide' }),
+  subject: name({ description: 'The subject who decides with it.', hint: 'the name of the person who decides' }),
   roles: optional(list(text({ minLength: 1 }), 'Roles of the subject.')),
-  expires_in_seconds: optional(whole({ description: 'Default a week.', minimum: 1, maximum: LONGEST_LINK_SECONDS })),
+  expires_in_seconds: optional(whole({ description: 'Default: one week.', minimum: 1, maximum: LONGEST_LINK_SECONDS })),
 })
 
 const GateLinkMade = named(
   'GateLinkMade',
   object({
-    url: text('On the host that was asked.'),
+    url: text('On the host of the request.'),
     path: text('Behind any other address of this server.'),
     link: uuid('Its id: in the history, and in the vote.'),
     expires_at: time(),
@@ -60,7 +60,7 @@ export const GATE_ROUTES = [
         state: wordsOf(GATE_STATES, 'Only in these states.'),
         instance: gateId('Only of this instance.'),
         limit: pageSize(),
-        before: gateId('`next_before` of the page before.'),
+        before: gateId('`next_before` of the previous page.'),
       },
       answers: { '200': { description: 'Newest first.', schema: GateList } },
       errors: ['invalid_request'],
@@ -75,7 +75,7 @@ export const GATE_ROUTES = [
     'GET /v1/gates/:id',
     {
       tag: 'Gates',
-      summary: 'Look at a gate',
+      summary: 'Get a gate',
       does: showGate,
       answers: {
         '200': {
@@ -100,9 +100,9 @@ export const GATE_ROUTES = [
     'POST /v1/gates/:id/links',
     {
       tag: 'Gates',
-      summary: 'Make a link by which one person decides',
+      summary: 'Create a link by which one person decides',
       does: makeGateLink,
-      description: 'Whoever has the link votes as its subject, once, until it expires. Told in the history.',
+      description: 'The holder of the link votes as its subject, once, until it expires. Recorded in the history.',
       body: { schema: LinkRequest, example: { subject: 'ann', roles: ['finance'], expires_in_seconds: 86_400 } },
       answers: { '201': { description: 'The link.', schema: GateLinkMade } },
       errors: ['not_found', 'conflict'],

@@ -24,18 +24,21 @@ import {
 
 const MOST_NAMES = 100
 const WORKER = name({
-  description: 'Any name the worker keeps for its life.',
-  hint: 'any name the worker keeps for its life',
+  description: 'Any name that the worker keeps while it runs.',
+  hint: 'any name that the worker keeps while it runs',
 })
 const TYPES_HINT = 'a name such as billing.invoice.v1, or a prefix such as billing.%'
 
 const HOLD = {
-  worker_id: name({ description: 'As it was claimed with.', hint: 'any name the worker keeps for its life' }),
+  worker_id: name({
+    description: 'The name used for the claim.',
+    hint: 'any name that the worker keeps while it runs',
+  }),
   epoch: whole({
-    description: 'As it came with the run; under another one nothing is changed.',
+    description: 'The epoch returned with the run; with another one nothing changes.',
     minimum: 0,
     maximum: 2 ** 31 - 1,
-    hint: 'the number that came with the claimed run',
+    hint: 'the number returned with the claimed run',
   }),
 }
 
@@ -45,8 +48,8 @@ const SAID = {
   set: optional(
     entries(anything(), {
       description:
-        'Entries of the context of its workflow, by name (1 to 128 characters); null removes one. Written before what follows is ' +
-        'decided; not if the run is to be tried again. A run of no workflow has no context.',
+        'Entries of the context of its workflow, by name (1 to 128 characters); null removes one. Written before the next steps are ' +
+        'decided; not if the run will be retried. A run without a workflow has no context.',
       nameProblem,
       hint: '{ "set": { "page": 3 } }; null removes an entry',
     }),
@@ -54,7 +57,7 @@ const SAID = {
   notes: optional(
     list(
       anything('Any JSON'),
-      'For the history: kept in `data.notes` of the event that tells of this. 64 KiB in all; what is beyond is dropped and counted ' +
+      'For the history: stored in `data.notes` of the event of this report. 64 KiB in total; notes beyond that are dropped and counted ' +
         'in `data.notes_dropped`.',
     ),
   ),
@@ -79,20 +82,18 @@ export const ClaimRequest = named(
     }),
     queues: optional(
       list(name(), {
-        description: 'The first is emptied first. Left out: all of them, by priority and age.',
+        description: 'The first is emptied first. If absent: all queues, by priority and age.',
         minItems: 1,
         maxItems: MOST_NAMES,
-        hint: 'such as ["default"]; the first is emptied first; left out: all of them',
+        hint: 'such as ["default"]; the first is emptied first; if absent: all',
       }),
     ),
-    runtime: optional(
-      runtime('What the registry calls its language: go, python … Without one, only types open to all.'),
-    ),
+    runtime: optional(runtime('The runtime in the registry: go, python … Without one, only types open to all.')),
     lease_seconds: optional(lease({ default: 30 })),
-    limit: optional(whole({ description: 'Runs at most.', minimum: 1, maximum: 100, default: 1 })),
+    limit: optional(whole({ description: 'The maximal number of runs.', minimum: 1, maximum: 100, default: 1 })),
     wait_seconds: optional(
       number({
-        description: 'How long the answer may wait for a first run. Whoever hangs up meanwhile gets none.',
+        description: 'How long the reply may wait for a first run. A client that disconnects meanwhile gets none.',
         minimum: 0,
         maximum: 30,
         default: 0,
@@ -113,10 +114,10 @@ function isTypeFilter(value: string): boolean | string {
 
 const ClaimedRun = object({
   ...INBOX_RUN,
-  epoch: whole('Goes with every report on this lease.'),
-  program: anything('What its step says is to be done, where the type alone does not; null: nothing.'),
+  epoch: whole('Required in every report on this lease.'),
+  program: anything('The program of its step, if the type alone does not determine the work; null: none.'),
   parent_results: nullable(
-    entries(anything(), 'Results of the steps before it, by step; null for a run of no workflow.'),
+    entries(anything(), 'Results of the earlier steps, by step; null for a run without a workflow.'),
   ),
 })
 
@@ -131,7 +132,7 @@ export const HeartbeatRequest = named(
   'LeaseHeartbeat',
   asked('a heartbeat', {
     ...HOLD,
-    lease_seconds: optional(lease({ description: 'Left out: as long as before.' })),
+    lease_seconds: optional(lease({ description: 'If absent: the previous duration.' })),
   }),
 )
 
@@ -155,13 +156,13 @@ export const FailRequest = named(
       'an error',
       {
         message: text({ hint: ERROR_HINT }),
-        code: optional(name('What went wrong, in a word; handler_error if left out.')),
+        code: optional(name('A short code of the error; handler_error if absent.')),
         category: optional(
           name('transient, agent, timeout, validation, external or governance; policies may name them.'),
         ),
         details: optional(
           anything({
-            description: 'Whatever helps. `retry_delay_ms` in it says when to come again.',
+            description: 'Any details. `retry_delay_ms` in it is the delay of the next attempt.',
             properties: { retry_delay_ms: nullable(whole({ minimum: 0, maximum: MAX_LATER_MS })) },
           }),
         ),
@@ -169,7 +170,7 @@ export const FailRequest = named(
       { hint: ERROR_HINT },
     ),
     retryable: optional(
-      flag('false: it has failed for good. true: again, whatever the policy says, if an attempt is left.'),
+      flag('false: it has failed for good. true: it is retried if an attempt is left, whatever the policy.'),
     ),
     ...SAID,
   }),
@@ -185,10 +186,10 @@ export const LaterRequest = named(
   asked('a later', {
     ...HOLD,
     delay_seconds: number({
-      description: 'Due again in so long.',
+      description: 'The delay until it is due again.',
       minimum: 0,
       maximum: MAX_LATER_MS / 1000,
-      hint: 'how long it is to wait, such as 60; 0: not at all',
+      hint: 'the delay, such as 60; 0: none',
     }),
     ...SAID,
   }),

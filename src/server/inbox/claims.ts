@@ -39,11 +39,11 @@ import { aboutRun, runProblem } from './run-problem.ts'
 
 const LEASE_SECONDS = 30
 
-const AS_IT_IS = { description: 'As it is now.', schema: InboxRunReply }
+const AS_IT_IS = { description: 'Its current state.', schema: InboxRunReply }
 
 const REPORTS =
-  'Needs the worker_id and epoch it was claimed with; under others 409, with its status, and nothing is changed. Sent ' +
-  'again after its answer was lost, it is answered as it was.'
+  'Requires the worker_id and epoch of the claim; with others 409, with its status, and nothing changes. Sent ' +
+  'again after its answer was lost, it gets the same answer.'
 
 export const CLAIM_ROUTES = [
   route(
@@ -53,13 +53,13 @@ export const CLAIM_ROUTES = [
       summary: 'Claim runs',
       does: fetchRuns,
       description:
-        'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded. Arguments that a ' +
-        'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole. Fewer than `limit` if more would be beyond 8 MiB.',
+        'By priority, then age. Paused queues, limits, the registry and the tenant of the key apply. Arguments that a ' +
+        'workflow stores separately (`{ "$ref": "x:7" }` in the table) are complete. Fewer than `limit` if more would exceed 8 MiB.',
       body: {
         schema: ClaimRequest,
         example: { worker_id: 'billing-1', types: ['billing.%'], lease_seconds: 30, wait_seconds: 20 },
       },
-      answers: { '200': { description: 'Leased to the worker; none: nothing is due.', schema: ClaimReply } },
+      answers: { '200': { description: 'Leased to the worker; empty: no run is due.', schema: ClaimReply } },
     },
     async ({ body, caller, perform, request, reply }, { longPolls }) => {
       const leaseMs = Math.round((body.lease_seconds ?? LEASE_SECONDS) * 1000)
@@ -99,10 +99,10 @@ export const CLAIM_ROUTES = [
       summary: 'End the waiting claims of a worker',
       does: 'work',
       description:
-        'For a worker that goes down: its claims that wait on this server are answered at once, with nothing. Hanging up ' +
-        'instead may lose a run that is just being answered until its lease ends.',
+        'For a worker that shuts down: its waiting claims on this server return nothing, at once. Disconnecting ' +
+        'instead may lose a run in transit until its lease ends.',
       body: { schema: StopRequest },
-      answers: { '200': { description: 'How many there were.', schema: StopReply } },
+      answers: { '200': { description: 'The number of claims.', schema: StopReply } },
     },
     async ({ body, caller }, { longPolls }) => ({ stopped: longPolls.stop(holderOf(caller, body.worker_id)) }),
   ),
@@ -114,7 +114,7 @@ export const CLAIM_ROUTES = [
       summary: 'Renew a lease',
       does: renewLease,
       body: { schema: HeartbeatRequest },
-      answers: { '200': { description: 'It lasts from now on for lease_seconds.', schema: HeartbeatReply } },
+      answers: { '200': { description: 'It lasts lease_seconds from now on.', schema: HeartbeatReply } },
       errors: ['not_found', 'conflict'],
     },
     async ({ params: { id }, body, perform }) => {
@@ -155,7 +155,7 @@ export const CLAIM_ROUTES = [
       does: settleRuns,
       description: REPORTS,
       body: { schema: FailRequest },
-      answers: { '200': { description: 'Failed, or to be tried again.', schema: FailReply } },
+      answers: { '200': { description: 'Failed, or to be retried.', schema: FailReply } },
       errors: ['not_found', 'conflict'],
     },
     async (asked) => {
@@ -169,10 +169,10 @@ export const CLAIM_ROUTES = [
     'POST /v1/runs/:id/later',
     {
       tag: 'Inbox',
-      summary: 'Go on with a run at another time',
+      summary: 'Continue a run at a later time',
       does: settleRuns,
       description:
-        'Claimable again after delay_seconds, on the same attempt: nothing counts as failed, and what it holds under limits ' +
+        'Claimable again after delay_seconds, on the same attempt: this is not a failure, and its place under limits ' +
         `is free meanwhile. In a workflow that is ending it is cancelled. ${REPORTS}`,
       body: { schema: LaterRequest },
       answers: { '200': AS_IT_IS },
@@ -188,7 +188,7 @@ export const CLAIM_ROUTES = [
     'POST /v1/runs/:id/release',
     {
       tag: 'Inbox',
-      summary: 'Give a run back',
+      summary: 'Return a run',
       does: settleRuns,
       description: `Claimable again at once; no attempt is spent. ${REPORTS}`,
       body: { schema: ReleaseRequest },

@@ -15,24 +15,24 @@ const RegistryRequest = named(
   'RegistryRequest',
   asked('an entry', {
     runtime: optional(
-      runtime('Which workers may take it. Left out: as it was; a type that is not listed yet needs one.'),
+      runtime('The runtime that may take it. If absent: unchanged; a type that is not registered yet needs one.'),
     ),
-    is_enabled: optional(flag('Left out: as it was, or true.')),
+    is_enabled: optional(flag('If absent: unchanged, or true.')),
     description: optional(
       nullable(
         text({
-          description: 'Left out: as it was.',
+          description: 'If absent: unchanged.',
           maxLength: LONGEST_DESCRIPTION,
           is: `a text of up to ${LONGEST_DESCRIPTION} characters`,
           fits: storable,
         }),
       ),
     ),
-    intent_type: optional(name('Left out: as it was, or `workflow`.')),
+    intent_type: optional(name('If absent: unchanged, or `workflow`.')),
   }),
 )
 
-const ENTRY = { description: 'As it is now.', schema: RegistryReply }
+const ENTRY = { description: 'Its current state.', schema: RegistryReply }
 
 export const REGISTRY_ROUTES = [
   route(
@@ -41,7 +41,9 @@ export const REGISTRY_ROUTES = [
       tag: 'Registry',
       summary: 'List which runtime executes which type',
       does: listRegistry,
-      answers: { '200': { description: 'By name. What is not listed is open to all.', schema: RegistryList } },
+      answers: {
+        '200': { description: 'By name. A type that is not registered is open to all.', schema: RegistryList },
+      },
     },
     async ({ perform }) => ({ entries: (await perform(listRegistry, null)).map(registryWire) }),
   ),
@@ -50,7 +52,7 @@ export const REGISTRY_ROUTES = [
     'GET /v1/registry/:name',
     {
       tag: 'Registry',
-      summary: 'Look at an entry',
+      summary: 'Get an entry',
       does: showRegistryEntry,
       answers: { '200': ENTRY },
       errors: ['not_found'],
@@ -62,7 +64,7 @@ export const REGISTRY_ROUTES = [
     'PUT /v1/registry/:name',
     {
       tag: 'Registry',
-      summary: 'Say which runtime executes a type, and whether it is enabled',
+      summary: 'Set which runtime executes a type, and whether it is enabled',
       does: putRegistryEntry,
       body: { schema: RegistryRequest, example: { runtime: 'python', is_enabled: true } },
       answers: { '200': ENTRY },

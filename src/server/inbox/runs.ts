@@ -16,13 +16,13 @@ import { aboutRun } from './run-problem.ts'
 
 const MOST_EVENTS = 10_000
 
-export const AS_IT_IS = { description: 'As it is now.', schema: InboxRunReply }
+export const AS_IT_IS = { description: 'Its current state.', schema: InboxRunReply }
 
 const RunEvents = named(
   'RunEvents',
   object({
     events: list(RunEvent),
-    next_after: nullable(whole('Ask for more after this many; null: these are the last.')),
+    next_after: nullable(whole('The offset of the next page; null: this is the last.')),
   }),
 )
 
@@ -33,14 +33,14 @@ export const RUN_ROUTES = [
       tag: 'Inbox',
       summary: 'Submit a run',
       does: submitRun,
-      description: 'Written when this is answered. A key that is taken answers with the run that has it, and 200.',
+      description: 'Stored before the reply. With a used key the reply is 200 with the run that has it.',
       body: {
         schema: SubmitRequest,
         example: { type: 'billing.invoice.v1', payload: { order: 7 }, idempotency_key: 'invoice:7' },
       },
       answers: {
-        '201': { description: 'It is written.', schema: SubmitReply, headers: ['Location'] },
-        '200': { description: 'The key was taken.', schema: SubmitReply },
+        '201': { description: 'It is stored.', schema: SubmitReply, headers: ['Location'] },
+        '200': { description: 'The key was already used.', schema: SubmitReply },
       },
       errors: ['QUEUE_FULL'],
     },
@@ -59,7 +59,7 @@ export const RUN_ROUTES = [
       summary: 'List runs of the inbox',
       does: listInboxRuns,
       description:
-        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps are listed elsewhere.',
+        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps have their own lists.',
       query: INBOX_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InboxRunList } },
       errors: ['invalid_request'],
@@ -74,7 +74,7 @@ export const RUN_ROUTES = [
     'GET /v1/runs/:id',
     {
       tag: 'Inbox',
-      summary: 'Look at a run',
+      summary: 'Get a run',
       does: showRun,
       description: 'Any run: of the inbox, a job, a step of a workflow.',
       answers: { '200': AS_IT_IS },
@@ -90,10 +90,10 @@ export const RUN_ROUTES = [
       summary: 'The history of a run',
       does: runHistory,
       query: {
-        after: wholeOf({ least: 0, most: 2 ** 31 - 1, fallback: 0 }, 'How many to pass over.'),
-        limit: wholeOf({ least: 1, most: MOST_EVENTS, fallback: MOST_EVENTS }, 'At most so many.'),
+        after: wholeOf({ least: 0, most: 2 ** 31 - 1, fallback: 0 }, 'The offset.'),
+        limit: wholeOf({ least: 1, most: MOST_EVENTS, fallback: MOST_EVENTS }, 'The maximal number.'),
       },
-      answers: { '200': { description: 'Oldest first. Data beyond 1 MiB in all is left out.', schema: RunEvents } },
+      answers: { '200': { description: 'Oldest first. Data beyond a total of 1 MiB is omitted.', schema: RunEvents } },
       errors: ['not_found'],
     },
     async ({ params: { id }, query, perform }) => {
@@ -108,7 +108,7 @@ export const RUN_ROUTES = [
       tag: 'Inbox',
       summary: 'Cancel a run',
       does: cancelRun,
-      description: 'At once, also while a worker holds it: its next heartbeat or report is answered with 409.',
+      description: 'At once, even while a worker holds it: its next heartbeat or report gets 409.',
       nothing: 'a cancel',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
@@ -123,8 +123,8 @@ export const RUN_ROUTES = [
       summary: 'Delete a run',
       does: deleteRun,
       description:
-        'It stays in the table, marked: nobody takes it any more, lists leave it out, its key stays taken. A step of a ' +
-        'workflow is cancelled. What a worker holds is cancelled first, then deleted.',
+        'It stays in the table, marked: it can no longer be taken, lists omit it, its key stays used. A step of a ' +
+        'workflow is cancelled. A held run must be cancelled before it can be deleted.',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },

@@ -12,21 +12,21 @@ import { InboxScheduleList, InboxScheduleReply, scheduleWire } from '../../wire/
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
 
-const SCHEDULE = { description: 'As it is now.', schema: InboxScheduleReply }
+const SCHEDULE = { description: 'Its current state.', schema: InboxScheduleReply }
 
 export const SCHEDULE_ROUTES = [
   route(
     'POST /v1/schedules',
     {
       tag: 'Schedules',
-      summary: 'Submit a run again and again, by the clock',
+      summary: 'Submit a run repeatedly, by cron',
       does: addInboxSchedule,
-      description: 'A row of workflow_schedule. What was missed while nobody ran fires once.',
+      description: 'A row of workflow_schedule. Times missed while no process ran fire once.',
       body: {
         schema: InboxScheduleRequest,
         example: { type: 'report.daily.v1', schedule: '0 6 * * *', timezone: 'Europe/Zurich' },
       },
-      answers: { '201': { description: 'It is written.', schema: InboxScheduleReply, headers: ['Location'] } },
+      answers: { '201': { description: 'It is stored.', schema: InboxScheduleReply, headers: ['Location'] } },
     },
     async ({ body, perform, reply }) => {
       const row = await perform(addInboxSchedule, scheduleAsked(body))
@@ -52,7 +52,7 @@ export const SCHEDULE_ROUTES = [
     'GET /v1/schedules/:id',
     {
       tag: 'Schedules',
-      summary: 'Look at a schedule',
+      summary: 'Get a schedule',
       does: showInboxSchedule,
       answers: { '200': SCHEDULE },
       errors: ['not_found'],
@@ -66,7 +66,7 @@ export const SCHEDULE_ROUTES = [
       tag: 'Schedules',
       summary: 'Remove a schedule',
       does: removeInboxSchedule,
-      description: 'The runs it has made stay.',
+      description: 'The runs it has submitted remain.',
       answers: { '200': SCHEDULE },
       errors: ['not_found'],
     },
@@ -92,7 +92,7 @@ export const SCHEDULE_ROUTES = [
       tag: 'Schedules',
       summary: 'Resume a schedule',
       does: resumeInboxSchedule,
-      description: 'It fires next when it would have; what it missed while paused it does not make up for.',
+      description: 'It fires next at its next regular time; it does not catch up on times missed while paused.',
       nothing: 'a resume',
       answers: { '200': SCHEDULE },
       errors: ['not_found'],

@@ -17,11 +17,11 @@ import { anything, asked, list, named, object, optional, uuid } from '../../wire
 import { route } from '../context.ts'
 import { refusing } from './problem.ts'
 
-const AS_IT_IS = { description: 'As it is now.', schema: InstanceReply }
+const AS_IT_IS = { description: 'Its current state.', schema: InstanceReply }
 
 const RetryRequest = asked('a retry', {
-  input: optional(anything('Instead of the input of the old one. Left out: the same.')),
-  start_key: optional(key('Sent again under the same key, it is answered with the same retry.')),
+  input: optional(anything('Replaces the input of the old one. If absent: the same.')),
+  start_key: optional(key('A second request with this key returns the same retry.')),
 })
 
 const RetryReply = named(
@@ -39,15 +39,15 @@ export const CHANGE_ROUTES = [
       summary: 'Start a deployed definition',
       does: startDefinition,
       description:
-        'Written when this is answered. Its initiator is the subject of the key. A start key that is taken answers with the ' +
-        'instance that has it, and 200.',
+        'Stored before the reply. Its initiator is the subject of the key. With a used start key the reply is 200 with the ' +
+        'instance that has it.',
       body: {
         schema: StartRequest,
         example: { workflow: 'order', input: { order: 17 }, start_key: 'order:17' },
       },
       answers: {
-        '201': { description: 'It has begun, or waits.', schema: StartReply, headers: ['Location'] },
-        '200': { description: 'The key was taken.', schema: StartReply, headers: ['Location'] },
+        '201': { description: 'It has begun, or is queued.', schema: StartReply, headers: ['Location'] },
+        '200': { description: 'The key was already used.', schema: StartReply, headers: ['Location'] },
       },
       errors: ['not_found', 'conflict'],
     },
@@ -64,8 +64,7 @@ export const CHANGE_ROUTES = [
       tag: 'Instances',
       summary: 'Start an idle instance',
       does: startInstance,
-      description:
-        'It begins at once, or waits (`queued`) until its workflow has a free slot. Its deadline runs from now.',
+      description: 'It begins at once, or is `queued` until its workflow has a free slot. Its deadline runs from now.',
       nothing: 'a start',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
@@ -82,8 +81,8 @@ export const CHANGE_ROUTES = [
       summary: 'Cancel an instance',
       does: cancelInstance,
       description:
-        'What has not begun never will; what is being worked on may end and is recorded. An instance that is undoing its ' +
-        'work is not cancelled: it is never left half undone.',
+        'Pending work never begins; active work may end and is recorded. An instance that is undoing its ' +
+        'work cannot be cancelled, so that it is never left half undone.',
       nothing: 'a cancel',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
@@ -97,19 +96,19 @@ export const CHANGE_ROUTES = [
     'POST /v1/instances/:id/retry',
     {
       tag: 'Instances',
-      summary: 'Try an instance again',
+      summary: 'Retry an instance',
       does: retryInstance,
       description:
-        'Starts a new instance that takes over the results of what had succeeded and begins at what had not. The old one ' +
-        'stays as it is.',
+        'Starts a new instance that carries over the results of succeeded steps and begins at the others. The old one ' +
+        'does not change.',
       body: {
         schema: RetryRequest,
         optional: true,
         example: { input: { order: 17, address: 'Bahnhofstrasse 1' } },
       },
       answers: {
-        '200': { description: 'The key had started it before.', schema: RetryReply, headers: ['Location'] },
-        '201': { description: 'The new one.', schema: RetryReply, headers: ['Location'] },
+        '200': { description: 'The key had already started it.', schema: RetryReply, headers: ['Location'] },
+        '201': { description: 'The new instance.', schema: RetryReply, headers: ['Location'] },
       },
       errors: ['not_found', 'conflict'],
     },
@@ -132,7 +131,7 @@ export const CHANGE_ROUTES = [
       tag: 'Instances',
       summary: 'Write into the context of an instance',
       does: patchContext,
-      description: 'Steps that were held back are looked at again. What is not named stays; null removes a name.',
+      description: 'Held tokens are evaluated again. Names that are absent keep their value; null removes one.',
       body: { schema: ContextRequest, example: { set: { approved: true } } },
       answers: { '200': { description: 'The whole context.', schema: ContextReply } },
       errors: ['not_found', 'conflict'],

@@ -9,7 +9,7 @@ import { flag, named, object, whole } from '../../wire/schema.ts'
 import { rows, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
 
-const AFTER = placeOf('Go on behind this seq.')
+const AFTER = placeOf('Continue after this seq.')
 
 const InstanceEvents = named(
   'InstanceEvents',
@@ -27,7 +27,7 @@ export const HISTORY_ROUTES = [
       headers: [
         {
           name: 'Last-Event-ID',
-          description: 'Id of the last event seen on a stream that broke off; what came since is sent first.',
+          description: 'Id of the last event received on an interrupted stream; later events are sent first.',
         },
       ],
       answers: { '200': { description: 'Oldest first.', schema: InstanceEvents } },

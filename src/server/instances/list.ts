@@ -8,13 +8,13 @@ export const INSTANCE_PARAMS = {
   state: wordsOf(STATES, 'Only in these states: `running,waiting`.'),
   name: storedText('Only of this name.'),
   dialect: storedText('Only of this notation.'),
-  start_key: storedText('The one with this start key.'),
+  start_key: storedText('The instance with this start key.'),
   retry_of: idOf('an instance id', 'Only retries of this instance.'),
-  created_after: momentOf('Created then or later: RFC 3339 with a time zone.'),
+  created_after: momentOf('Created at this time or later: RFC 3339 with a time zone.'),
   created_before: momentOf('Created earlier than this.'),
-  all: wordOf(['true', 'false'], 'false', 'true: nested ones too.'),
+  all: wordOf(['true', 'false'], 'false', 'true: including nested ones.'),
   limit: pageSize(),
-  before: idOf('an instance id', '`next_before` of the page before.'),
+  before: idOf('an instance id', '`next_before` of the previous page.'),
 }
 
 export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>): Omit<InstanceQuery, 'tenant'> {

@@ -39,11 +39,11 @@ const ExecutionEvent = named(
     entity_type: word(['playbook', 'workflow', 'step', 'loop', 'iteration', 'task']),
     entity_id: text(),
     parent_id: nullable(text()),
-    seq: whole('Of the line of the history it comes from; several events may share one.'),
+    seq: whole('Seq of the history line it comes from; several events may share one.'),
     step: nullable(text()),
     step_run_id: nullable(text('One firing of a step: all its iterations and attempts.')),
     task_run_id: nullable(text()),
-    run_id: nullable(uuid('The run that a worker held.')),
+    run_id: nullable(uuid('The run held by a worker.')),
     iteration: nullable(whole('Index in a loop.')),
     attempt: nullable(whole('From 1.')),
     status: word(['in_progress', 'success', 'error', 'skipped', 'paused']),
@@ -76,7 +76,7 @@ const ResultReply = named(
 
 const ReferenceReply = named(
   'ReferenceReply',
-  object({ instance_id: uuid(), ref: text(), value: anything('As it was rendered.') }),
+  object({ instance_id: uuid(), ref: text(), value: anything('As rendered.') }),
 )
 
 export const RESULT_ROUTES = [
@@ -89,10 +89,10 @@ export const RESULT_ROUTES = [
         'In the words of playbooks: step.scheduled, task.attempt.failed, loop.done, next.evaluated and so on. Derived from ' +
         'the history, so reading again gives the same events under the same ids. What is in progress (`in_flight`) is listed ' +
         'on the last page, and again in the log, under the same id, when it has ended. With `types` a page may have fewer ' +
-        'events than asked for, or none, while `has_more` is true.',
+        'events than requested, or none, while `has_more` is true.',
       does: listExecutionEvents,
       query: {
-        after: parsed('`next_after` of the page before.', text(), parsePlace, 'is the next_after of a page'),
+        after: parsed('`next_after` of the previous page.', text(), parsePlace, 'is the next_after of a page'),
         limit: pageSize(1000, 100),
         types: wordsOf(TYPES, 'Only these: `step.failed,task.failed`.'),
       },
@@ -110,9 +110,9 @@ export const RESULT_ROUTES = [
     {
       tag: 'Instances',
       summary: 'The result of one step',
-      description: 'What a reference `petrel://instances/ID/results/STEP` leads to. null until it has one.',
+      description: 'The target of a reference `petrel://instances/ID/results/STEP`. null until there is a result.',
       does: nodeResult,
-      answers: { '200': { description: 'All of it.', schema: ResultReply } },
+      answers: { '200': { description: 'The complete result.', schema: ResultReply } },
       errors: ['not_found'],
     },
     async ({ params, perform }) => {
@@ -125,8 +125,8 @@ export const RESULT_ROUTES = [
     'GET /v1/instances/:id/refs/:ref',
     {
       tag: 'Instances',
-      summary: 'Arguments that were stored apart',
-      description: 'What `{"$ref": "x:7"}` in the arguments of a run of this instance stands for.',
+      summary: 'Separately stored arguments',
+      description: 'The value of `{"$ref": "x:7"}` in the arguments of a run of this instance.',
       does: storedArguments,
       answers: { '200': { description: 'The value.', schema: ReferenceReply } },
       errors: ['not_found'],

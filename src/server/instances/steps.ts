@@ -25,7 +25,7 @@ export const STEP_ROUTES = [
       description: 'Of every notation, in the order of the definition.',
       does: listSteps,
       query: {
-        after: textOf('`next_after` of the page before: the name of its last step.'),
+        after: textOf('`next_after` of the previous page: the name of its last step.'),
         limit: pageSize(1000, 100),
       },
       answers: { '200': { description: 'A page of steps.', schema: StepList } },

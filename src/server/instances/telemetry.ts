@@ -8,10 +8,10 @@ import { route } from '../context.ts'
 const TelemetryEvent = named(
   'TelemetryEvent',
   object({
-    id: text('Of the line of the history it comes from.'),
+    id: text('Seq of the history line it comes from.'),
     type: text('`<domain>.workflow_started` and so on; docs/dag.md lists them.'),
     time: time(),
-    correlationId: text('One for an execution and all that is nested in it.'),
+    correlationId: text('Shared by an execution and everything nested in it.'),
     instanceId: uuid(),
     payload: object({ workflowName: text(), correlationId: text() }),
   }),
@@ -23,8 +23,8 @@ const Telemetry = named(
 )
 
 const DERIVED =
-  'Derived from the history, so reading again gives the same. A page may have fewer events than asked for, or none, ' +
-  'while `has_more` is true: not every line of the history is one.'
+  'Derived from the history, so reading again gives the same. A page may have fewer events than requested, or none, ' +
+  'while `has_more` is true: not every line of the history is an event.'
 
 const limit = pageSize(1000, 100)
 
@@ -36,7 +36,7 @@ export const TELEMETRY_ROUTES = [
       summary: 'Telemetry of one workflow of steps',
       description: `${DERIVED} Nested workflows have their own, under the same correlationId.`,
       does: instanceTelemetry,
-      query: { after: placeOf('Go on behind this seq.'), limit },
+      query: { after: placeOf('Continue after this seq.'), limit },
       answers: { '200': { description: 'Oldest first.', schema: Telemetry } },
       errors: ['not_found', 'unsupported', 'invalid_request'],
     },
@@ -50,7 +50,7 @@ export const TELEMETRY_ROUTES = [
       summary: 'Telemetry of all workflows of steps',
       description: DERIVED,
       does: allTelemetry,
-      query: { after: placeOf('Go on behind this place.'), limit },
+      query: { after: placeOf('Continue after this cursor.'), limit },
       answers: { '200': { description: 'Oldest first.', schema: Telemetry } },
       errors: ['invalid_request'],
     },

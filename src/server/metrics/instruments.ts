@@ -21,7 +21,7 @@ const COUNTED: { readonly [name: string]: string } = {
   succeeded: 'Runs that succeeded.',
   failed: 'Runs that failed for good.',
   cancelled: 'Runs that were cancelled.',
-  retried: 'Executions that failed and will be tried again.',
+  retried: 'Executions that failed and will be retried.',
 }
 
 const STATES = ['available', 'scheduled', 'retryable', 'held', 'leased'] as const
@@ -41,7 +41,12 @@ export class Instruments {
   constructor({ engine, version, streams, inFlight, meter }: Measured) {
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
-    const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
+    const info = {
+      name: 'petrel_info',
+      help: 'Always 1; the labels describe the version.',
+      labelNames: ['version', 'store'],
+      registers,
+    }
     new Gauge(info).set({ version, store: engine.storage.kind }, 1)
     this.durations = new Histogram({
       name: 'petrel_http_request_duration_seconds',
@@ -50,7 +55,7 @@ export class Instruments {
       buckets: SECONDS,
       registers,
     })
-    this.#tally('petrel_http_requests_in_flight', 'Requests that are being answered.', ['method', 'route'], inFlight)
+    this.#tally('petrel_http_requests_in_flight', 'Requests in progress.', ['method', 'route'], inFlight)
     this.#tally('petrel_event_streams', 'Event streams open to this process, by kind.', ['kind'], streams)
     this.#measureEngine(engine)
     this.#measureFaults(engine)
@@ -103,7 +108,7 @@ export class Instruments {
     })
     const standing = new Gauge({
       name: 'petrel_standing_faults',
-      help: 'Those of them that have not succeeded since; they are tried again, ever later. Of this process.',
+      help: 'Those of them that have not succeeded since; they are retried at growing intervals. Of this process.',
       ...labels,
       collect() {
         standing.reset()

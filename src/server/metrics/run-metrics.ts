@@ -53,7 +53,7 @@ function countRuns({ registry, meter }: RunMetricsHow): void {
     })
   }
   count('workflow_run_claimed_total', 'Runs handed out to workers.', [], (pair, add) => add({}, pair.claimed))
-  count('workflow_run_completed_total', 'Runs that ended, by how.', ['status'], (pair, add) => {
+  count('workflow_run_completed_total', 'Runs that ended, by outcome.', ['status'], (pair, add) => {
     for (const [status, ended] of pair.ended) add({ status }, ended)
   })
   count('workflow_run_failed_total', 'Runs that failed for good.', [], (pair, add) =>
@@ -93,7 +93,7 @@ function linesOf(pair: PairCount): readonly object[] {
 function countPolls({ registry, meter }: RunMetricsHow): void {
   const polls = new Counter({
     name: 'workflow_worker_poll_cycle_total',
-    help: 'Times a worker asked for work and was answered.',
+    help: 'Claims of a worker that were answered.',
     labelNames: ['worker_id'],
     registers: [registry],
     collect() {
@@ -103,7 +103,7 @@ function countPolls({ registry, meter }: RunMetricsHow): void {
   })
   const errors = new Counter({
     name: 'workflow_worker_poll_errors_total',
-    help: 'Times a worker asked for work and got an error.',
+    help: 'Claims of a worker that failed.',
     labelNames: ['worker_id', 'error_type'],
     registers: [registry],
     collect() {
@@ -168,7 +168,7 @@ function measureWorkers({ registry, meter, queries, allWorkers, failed }: RunMet
   })
   const lastPoll = new Gauge({
     name: 'workflow_worker_last_poll_timestamp',
-    help: 'Unix time of the last claim that was answered; of a worker of another process, of its last heartbeat.',
+    help: 'Unix time of the last answered claim; for a worker of another process, of its last heartbeat.',
     labelNames: ['worker_id'],
     registers: [registry],
     async collect() {

@@ -29,7 +29,12 @@ export async function serveWorkerMetrics({
   const meter = new RunMeter()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
+  const info = {
+    name: 'petrel_info',
+    help: 'Always 1; the labels describe the version.',
+    labelNames: ['version', 'store'],
+    registers,
+  }
   new Gauge(info).set({ version, store: engine.storage.kind }, 1)
   const errors = new Counter({
     name: 'petrel_store_read_errors_total',

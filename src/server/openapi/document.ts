@@ -4,25 +4,25 @@ import { DESCRIBED_ROUTES } from '../routes.ts'
 import { derive } from './derived.ts'
 
 const TAGS: { readonly [name: string]: string } = {
-  Jobs: 'One unit of work each.',
-  Workers: 'Fetch jobs, report what became of them.',
-  Workflows: 'Chains, groups and batches of jobs, nested as deep as ten levels.',
+  Jobs: 'Single units of work.',
+  Workers: 'Fetch jobs and report their outcomes.',
+  Workflows: 'Chains, groups and batches of jobs, nested up to ten levels deep.',
   Sagas: 'Workflows across services: commands, completions, compensation.',
   Queues: 'Where jobs wait.',
-  'Dead letters': 'Jobs that failed for good and wait for a person.',
-  Cron: 'Jobs that are enqueued on a schedule.',
-  Checkpoints: 'What active jobs save and report.',
-  Webhooks: 'Events, sent to whoever subscribes.',
-  Events: 'Everything that happened and happens.',
+  'Dead letters': 'Jobs that failed for good and are kept for a person to decide.',
+  Cron: 'Jobs enqueued on a schedule.',
+  Checkpoints: 'Checkpoints and progress of active jobs.',
+  Webhooks: 'Events, sent to subscribers.',
+  Events: 'All events, past and live.',
   Administration: 'For operators.',
-  Schemas: 'What arguments of jobs must look like.',
+  Schemas: 'Schemas of the arguments of jobs.',
   Server: 'The server itself.',
-  Definitions: 'Workflows in any notation: deployed, versioned, started by name, event or clock.',
+  Definitions: 'Workflows in any notation: deployed, versioned, started by name, event or schedule.',
   Instances: 'The engine’s own view of workflows in all notations.',
-  Gates: 'What waits for the decision of people.',
+  Gates: 'Gates that wait for the decision of people.',
   Inbox: 'Runs of the table that any service may write to, and workers in any language.',
   Registry: 'Which runtime executes a type, and whether it is enabled.',
-  Schedules: 'Runs that are submitted by the clock.',
+  Schedules: 'Runs that are submitted on a schedule.',
 }
 
 export function openapiDocument(version: string): object {
@@ -35,7 +35,7 @@ export function openapiDocument(version: string): object {
       summary: 'Jobs and workflows that survive crashes.',
       description:
         'Paths under /ojs speak the Open Job Spec 1.0: bodies are `application/openjobspec+json` (or `application/json`), ' +
-        'and every answer carries OJS-Version and X-Request-Id. Errors have one shape everywhere; nothing has changed when ' +
+        'and every answer carries OJS-Version and X-Request-Id. Errors have the same form everywhere; nothing has changed when ' +
         'one is answered. On loopback no key is needed by default; elsewhere send `Authorization: Bearer KEY`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

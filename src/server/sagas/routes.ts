@@ -11,7 +11,7 @@ import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
 import { refusing } from '../instances/problem.ts'
 
-const NEXT = '`next_before` of the page before.'
+const NEXT = '`next_before` of the previous page.'
 
 const AS_IT_IS = { description: 'The saga.', schema: SagaReply }
 
@@ -22,7 +22,7 @@ export const SAGA_ROUTES = [
       tag: 'Sagas',
       summary: 'All sagas, newest first',
       does: listSagas,
-      description: 'As the view `saga.workflow_instance` has them.',
+      description: 'In the columns of the view `saga.workflow_instance`.',
       query: {
         state: wordOf(SAGA_STATES, null, 'Only these.'),
         type: storedText('Only of this name.'),
@@ -44,7 +44,7 @@ export const SAGA_ROUTES = [
       tag: 'Sagas',
       summary: 'One saga with its steps',
       does: showSaga,
-      description: 'Steps as the view `saga.workflow_step` has them; the undo of step i has the index −(i + 1).',
+      description: 'Steps in the columns of the view `saga.workflow_step`; the undo of step i has the index −(i + 1).',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'invalid_request'],
     },
@@ -55,11 +55,11 @@ export const SAGA_ROUTES = [
     'POST /v1/sagas/:id/retry',
     {
       tag: 'Sagas',
-      summary: 'Go on with a saga that stopped',
+      summary: 'Resume a stopped saga',
       does: retrySaga,
       description:
         'In place, at the step or the compensation that failed or stayed silent, under the same step id. `open_effects` of a ' +
-        'saga whose rollback stopped names what is not known to be undone.',
+        'saga whose rollback stopped names effects that are not known to be undone.',
       nothing: 'a retry',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict', 'invalid_request'],
@@ -74,8 +74,8 @@ export const SAGA_ROUTES = [
       summary: 'Cancel a saga',
       does: cancelSaga,
       description:
-        'Nothing further is sent; what is in flight is awaited; what was done is undone. A step in flight that stays silent ' +
-        'ends the saga `failed`, unless it says `onSilence: compensate`.',
+        'Nothing further is sent; steps in flight are awaited; completed ones are undone. A step in flight that stays silent ' +
+        'ends the saga as `failed`, unless it has `onSilence: compensate`.',
       nothing: 'a cancel',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict', 'invalid_request'],
@@ -87,7 +87,7 @@ export const SAGA_ROUTES = [
     'GET /v1/refused-messages',
     {
       tag: 'Sagas',
-      summary: 'Messages on NATS that were refused',
+      summary: 'Rejected messages on NATS',
       does: listRefused,
       description: 'Unknown or mismatched ids, invalid JSON, duplicates: the last 10,000, newest first.',
       query: {

@@ -3,8 +3,8 @@ import type { Json } from '../../net/net.ts'
 import { anything, optional, text } from '../schema.ts'
 
 export const DECISION = {
-  answer: optional(anything('What the gate gives as its result; must fit its form.')),
-  reason: optional(text({ description: 'Kept with the vote.', minLength: 1 })),
+  answer: optional(anything('The result of the gate; must match its form.')),
+  reason: optional(text({ description: 'Stored with the vote.', minLength: 1 })),
 }
 
 export interface Answer {

@@ -7,9 +7,9 @@ import { key, name } from './fields.ts'
 export const EventRequest = named(
   'EventRequest',
   asked('an event', {
-    type: name({ description: 'What happened.', hint: 'what happened, such as order.placed' }),
+    type: name({ description: 'What happened.', hint: 'the name of the event, such as order.placed' }),
     payload: optional(anything('Default: {}.')),
-    id: optional(key('Its own id, so that telling it twice starts nothing twice. Default: a new one.')),
+    id: optional(key('Its unique id, so that sending it twice starts nothing twice. Default: a new one.')),
   }),
 )
 
@@ -18,7 +18,12 @@ export const EventReply = named(
   object({
     id: text(),
     started: list(
-      object({ name: text(), version: text(), instance_id: uuid(), created: flag('false: it had been started.') }),
+      object({
+        name: text(),
+        version: text(),
+        instance_id: uuid(),
+        created: flag('false: it had already been started.'),
+      }),
     ),
     passed: list(object({ name: text(), condition: nullable(text()), why: text('Why it did not start.') })),
   }),

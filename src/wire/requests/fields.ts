@@ -10,7 +10,7 @@ import { line, type More, type Schema, storable, text, whole } from '../schema.t
 const INTEGER = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
 
 export const TYPE = text({
-  description: 'Dotted, and its last word is a version.',
+  description: 'Dotted, and ends in a version.',
   pattern: VERSIONED.source,
   maxLength: MAX_TYPE_LENGTH,
   is: 'dotted and ends in a version',
@@ -32,7 +32,7 @@ export const QUEUE = name({ default: 'default' })
 export const PRIORITY = whole({ description: 'Smaller is earlier.', default: 100, ...INTEGER })
 
 export const MAX_ATTEMPTS = whole({
-  description: 'Executions in all.',
+  description: 'Executions in total.',
   minimum: 1,
   maximum: MAX_INBOX_ATTEMPTS,
   default: 3,

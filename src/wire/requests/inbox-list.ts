@@ -11,11 +11,11 @@ import type { Query } from './query.ts'
 export const INBOX_PARAMS = {
   type: typeFilter('Only of this type, or with this prefix: `billing.%`.'),
   status: wordsOf(RUN_STATUSES, 'Only in these: `pending,leased`.'),
-  idempotency_key: storedText('The one with this key.'),
+  idempotency_key: storedText('The run with this key.'),
   queue: storedText('Only of this queue.'),
   deleted: wordOf(['false', 'true', 'all'], 'false', 'true: only deleted ones.'),
   limit: pageSize(),
-  before: parsed('`next_before` of the page before.', text(), parseInboxCursor, 'is what a page gave as next_before'),
+  before: parsed('`next_before` of the previous page.', text(), parseInboxCursor, 'is what a page gave as next_before'),
 }
 
 type InboxAsked = Omit<InboxQuery, 'tenant'>

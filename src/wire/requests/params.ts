@@ -77,7 +77,7 @@ export function wholeOrNone(
 
 /** `limit` of a list. */
 export function pageSize(most = 200, fallback = 50): Param<number> {
-  return wholeOf({ least: 1, most, fallback }, 'Entries on a page.')
+  return wholeOf({ least: 1, most, fallback }, 'Entries per page.')
 }
 
 /** Continues after a number. */

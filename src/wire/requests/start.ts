@@ -13,28 +13,28 @@ export const StartRequest = named(
   'StartRequest',
   asked('a start', {
     workflow: name({ description: 'Name of a deployed definition.', hint: 'the name of a deployed definition' }),
-    version: optional(name('Which of its versions. Default: the latest.')),
-    input: optional(anything('What it starts with; must fit its schema, if it has one.')),
-    start_key: optional(key('At most one instance ever has it: a second start answers with the first.')),
+    version: optional(name('The version. Default: the latest.')),
+    input: optional(anything('The input; must match its schema, if it has one.')),
+    start_key: optional(key('Unique: a second start with the same key returns the first instance.')),
     start: optional(
-      flag('false: it stays idle until it is started or an event or its schedule starts it. Default: true.'),
+      flag('false: it stays idle until it is started by hand, by an event or by its schedule. Default: true.'),
     ),
-    meta: optional(entries(anything(), { description: 'Kept with it.', hint: 'such as { "ticket": "T-17" }' })),
-    correlation_id: optional(key('What its events are told under. Default: its id.')),
+    meta: optional(entries(anything(), { description: 'Stored with it.', hint: 'such as { "ticket": "T-17" }' })),
+    correlation_id: optional(key('The correlation id of its events. Default: its id.')),
   }),
 )
 
 /** The result of a start or a retry. */
 export const MADE = {
   id: uuid(),
-  created: flag('false: the start key was taken, and this is the instance that has it.'),
+  created: flag('false: the start key was already used, and this is the instance that has it.'),
 }
 
 export const StartReply = named(
   'StartReply',
   object({
     ...MADE,
-    definition: anything('Id, name and version of the definition it is of.'),
+    definition: anything('Id, name and version of its definition.'),
     instance: nullable(Instance),
   }),
 )

@@ -10,9 +10,9 @@ export const SubmitRequest = named(
   asked('a run', {
     type: TYPE,
     payload: anything({ description: 'Any JSON value.', hint: 'any JSON value, such as {}' }),
-    idempotency_key: optional(key('A second submit under it answers with the first run.')),
+    idempotency_key: optional(key('A second submit with the same key returns the first run.')),
     priority: optional(PRIORITY),
-    run_at: optional(moment('Not before then; RFC 3339 with a time zone.')),
+    run_at: optional(moment('The earliest start; RFC 3339 with a time zone.')),
     max_attempts: optional(MAX_ATTEMPTS),
     queue: optional(QUEUE),
   }),

@@ -26,7 +26,7 @@ const SAVE = {
   tag: 'Checkpoints',
   does: saveCheckpoint,
   description:
-    'Takes the place of the one before; `sequence` counts them. Allowed until the job has ended. With `worker_id` only ' +
+    'Replaces the previous one; `sequence` counts them. Allowed until the job has ended. With `worker_id` only ' +
     'while that worker holds the job.',
   body: { schema: CheckpointRequest, example: { state: { processed: 500, cursor: 'page-500' } } },
   answers: { '200': { description: 'It is saved.', schema: CheckpointReply } },
@@ -36,7 +36,7 @@ const SAVE = {
 const SHOW = {
   tag: 'Checkpoints',
   does: showCheckpoint,
-  description: 'Also after the job has ended. A job that is started again shows it as `checkpoint`.',
+  description: 'Also after the job has ended. A job that is started again receives it as `checkpoint`.',
   otherQuery: 'ignored',
   answers: { '200': { description: 'The latest.', schema: CheckpointReply } },
   errors: ['not_found'],

@@ -45,7 +45,7 @@ const CRON_ROUTES_OF_JOBS = [
       tag: 'Cron',
       summary: 'List cron jobs',
       does: listSchedules,
-      query: { enabled: wordOf(['true', 'false'], null, 'true or false: only these.'), ...PAGE },
+      query: { enabled: wordOf(['true', 'false'], null, 'true or false: only enabled or disabled ones.'), ...PAGE },
       answers: { '200': { description: 'By name.', schema: CronList } },
     },
     async ({ query: { enabled, ...page }, perform, caller }) => {
@@ -68,7 +68,7 @@ const CRON_ROUTES_OF_JOBS = [
       },
       answers: {
         '201': { description: 'It is registered.', schema: CronReply, headers: ['Location'] },
-        '200': { description: 'It has replaced another.', schema: CronReply },
+        '200': { description: 'It has replaced the previous one.', schema: CronReply },
       },
       errors: ['duplicate', 'validation_error'],
     },
@@ -86,10 +86,10 @@ const CRON_ROUTES_OF_JOBS = [
     'GET /ojs/v1/cron/:name',
     {
       tag: 'Cron',
-      summary: 'Look at a cron job',
+      summary: 'Get a cron job',
       does: showSchedule,
       otherQuery: 'ignored',
-      answers: { '200': { description: 'When it ran and will run.', schema: CronReply } },
+      answers: { '200': { description: 'Its last and next run.', schema: CronReply } },
       errors: ['not_found'],
     },
     async ({ params, perform, caller }) => both(shown(found(await perform(showSchedule, params), params.name), caller)),
@@ -102,7 +102,7 @@ const CRON_ROUTES_OF_JOBS = [
       summary: 'Enable or disable a cron job',
       does: switchSchedule,
       body: { schema: CronSwitch },
-      answers: { '200': { description: 'As it is now.', schema: CronReply } },
+      answers: { '200': { description: 'Its current state.', schema: CronReply } },
       errors: ['not_found'],
     },
     async ({ params: { name }, body: { enabled }, perform, caller }) =>
@@ -113,7 +113,7 @@ const CRON_ROUTES_OF_JOBS = [
     'DELETE /ojs/v1/cron/:name',
     {
       tag: 'Cron',
-      summary: 'Remove a cron job; what it has enqueued stays',
+      summary: 'Unregister a cron job; jobs it has enqueued remain',
       does: removeSchedule,
       answers: { '200': { description: 'It is removed.', schema: CronRemoved } },
       errors: ['not_found'],
@@ -146,10 +146,10 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
     'GET /ojs/v1/crons/:id',
     {
       tag: 'Cron',
-      summary: 'Look at a cron job (admin page)',
+      summary: 'Get a cron job (admin page)',
       does: showSchedule,
       otherQuery: 'ignored',
-      answers: { '200': { description: 'When it ran and will run.', schema: CronItem } },
+      answers: { '200': { description: 'Its last and next run.', schema: CronItem } },
       errors: ['not_found'],
     },
     async ({ params: { id: name }, perform, caller }) =>
@@ -163,7 +163,7 @@ const CRON_ROUTES_OF_ADMIN_PAGE = [
       summary: 'Enable or disable a cron job (admin page)',
       does: switchSchedule,
       body: { schema: CronSwitch },
-      answers: { '200': { description: 'As it is now.', schema: CronItem } },
+      answers: { '200': { description: 'Its current state.', schema: CronItem } },
       errors: ['not_found'],
     },
     async ({ params: { id: name }, body: { enabled }, perform, caller }) =>

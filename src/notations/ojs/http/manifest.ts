@@ -91,7 +91,7 @@ export const MANIFEST_ROUTES = [
     'GET /ojs/manifest',
     {
       tag: 'Server',
-      summary: 'What this server is and can do',
+      summary: 'The capabilities of this server',
       does: 'none',
       answers: { '200': { description: 'The manifest.', schema: Manifest } },
     },

@@ -13,11 +13,11 @@ const MAX_LIMIT = 200
 const MAX_OFFSET = 100_000
 
 export const PAGE = {
-  limit: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'Entries on a page.', default: DEFAULT_LIMIT }),
-  cursor: textOf('`next_cursor` of the page before.'),
-  offset: wholeOrNone({ least: 0, most: MAX_OFFSET }, { description: 'Entries to pass over; a cursor is cheaper.' }),
-  page: wholeOrNone({ least: 1, most: MAX_OFFSET }, { description: 'Instead of an offset: which page, from 1.' }),
-  per_page: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'Another word for limit.' }),
+  limit: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'Entries per page.', default: DEFAULT_LIMIT }),
+  cursor: textOf('`next_cursor` of the previous page.'),
+  offset: wholeOrNone({ least: 0, most: MAX_OFFSET }, { description: 'Entries to skip; a cursor is cheaper.' }),
+  page: wholeOrNone({ least: 1, most: MAX_OFFSET }, { description: 'Instead of an offset: the page, from 1.' }),
+  per_page: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'An alias of limit.' }),
 }
 
 const { cursor: _, ...withoutCursor } = PAGE

@@ -61,15 +61,15 @@ const NACK: Kind = {
 const ONE = {
   tag: 'Workers',
   does: settleRuns,
-  answers: { '200': { description: 'It is recorded, and its workflow has moved on.', schema: ReportReply } },
+  answers: { '200': { description: 'It is recorded, and its workflow has advanced.', schema: ReportReply } },
   errors: ['not_found', 'conflict'],
 } as const
 
 const MANY = {
   tag: 'Workers',
   does: settleRuns,
-  description: 'Each is decided by itself: one that is refused changes nothing for the others.',
-  answers: { '200': { description: 'What became of each.', schema: ReportBatchReply } },
+  description: 'Each is decided separately: a refused one does not affect the others.',
+  answers: { '200': { description: 'The outcome of each.', schema: ReportBatchReply } },
 } as const
 
 export const REPORT_ROUTES = [

@@ -91,7 +91,7 @@ export const SCHEMA_ROUTES = [
       tag: 'Schemas',
       summary: 'Register a schema',
       does: registerSchema,
-      description: 'Once: a version is never changed.',
+      description: 'Once: a version never changes.',
       // Other methods of /versions are refused before any body is read.
       body: { schema: SchemaOfVersion, readByRoute: true },
       answers: { '201': { description: 'Registered.', schema: JobSchema } },

@@ -15,7 +15,7 @@ const BEAT = {
   tag: 'Workers',
   does: beat,
   body: { schema: Heartbeat, readByRoute: true },
-  answers: { '200': { description: 'What the worker should do.', schema: HeartbeatReply } },
+  answers: { '200': { description: 'The directive for the worker.', schema: HeartbeatReply } },
 } as const
 
 export const WORKER_ROUTES = [
@@ -23,17 +23,17 @@ export const WORKER_ROUTES = [
     'POST /ojs/v1/workers/fetch',
     {
       tag: 'Workers',
-      summary: 'Fetch jobs to work on',
+      summary: 'Fetch jobs',
       does: fetchRuns,
       description:
-        'Jobs that are handed out are active and count as started. With wait_ms the answer waits for the first one. ' +
-        'Fewer than count if more would be beyond 8 MiB.',
+        'Returned jobs are active and count as started. With wait_ms the response waits for the first one. ' +
+        'Fewer than count if more would exceed 8 MiB.',
       body: {
         schema: FetchRequest,
         readByRoute: true,
         example: { queues: ['email', 'default'], worker_id: 'w1', wait_ms: 20_000 },
       },
-      answers: { '200': { description: 'What there was; perhaps nothing.', schema: FetchReply } },
+      answers: { '200': { description: 'The jobs; may be empty.', schema: FetchReply } },
     },
     async ({ perform, caller, request, reply }, { reading, longPolls, voices }) => {
       const asked = bodyRead(request, readFetch)

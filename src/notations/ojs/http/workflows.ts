@@ -53,7 +53,7 @@ const BEYOND_ONE_PORTION = 1_000
 const CANCEL = {
   tag: 'Workflows',
   does: cancelNamedInstance,
-  description: 'What has not begun never will; active jobs may end and be reported, and nothing follows them.',
+  description: 'Pending jobs never begin; active jobs may end and be reported, and no further ones follow.',
   answers: { '200': { description: 'It is cancelled.', schema: WorkflowReply } },
   errors: ['not_found', 'conflict'],
 } as const
@@ -120,7 +120,7 @@ export const WORKFLOW_ROUTES = [
     'GET /ojs/v1/workflows/:id',
     {
       tag: 'Workflows',
-      summary: 'Look at a workflow',
+      summary: 'Get a workflow',
       does: findNamedInstance,
       description:
         'With every step, job and callback, nested workflows in full. Of long lists of jobs a part is shown.',
@@ -129,9 +129,9 @@ export const WORKFLOW_ROUTES = [
           { least: 1, most: MAX_WINDOW, fallback: DEFAULT_WINDOW.count },
           'Jobs shown of each group or batch.',
         ),
-        jobs_offset: wholeOf({ least: 0, most: 100_000_000, fallback: 0 }, 'Jobs passed over.'),
+        jobs_offset: wholeOf({ least: 0, most: 100_000_000, fallback: 0 }, 'Jobs to skip.'),
       },
-      answers: { '200': { description: 'The workflow as it is now.', schema: WorkflowReply } },
+      answers: { '200': { description: 'The current state of the workflow.', schema: WorkflowReply } },
       errors: ['not_found'],
     },
     async ({ params: { id }, query, perform, caller }, { reading }) => {
@@ -148,7 +148,7 @@ export const WORKFLOW_ROUTES = [
     'GET /ojs/v1/workflows/:id/progress',
     {
       tag: 'Workflows',
-      summary: 'How far a workflow has come',
+      summary: 'Get the progress of a workflow',
       does: findNamedInstance,
       otherQuery: 'ignored',
       answers: { '200': { description: 'Counts, and whether each step is completed.', schema: WorkflowProgress } },
@@ -173,11 +173,11 @@ export const WORKFLOW_ROUTES = [
     'POST /ojs/v1/workflows/:id/retry',
     {
       tag: 'Workflows',
-      summary: 'Try a failed workflow again',
+      summary: 'Retry a failed workflow',
       does: retryNamedInstance,
       description:
-        'Starts a new workflow that takes over the results of what had succeeded. The old one stays as it is.',
-      answers: { '201': { description: 'The new one.', schema: WorkflowReply, headers: ['Location'] } },
+        'Starts a new workflow that carries over the results of succeeded jobs. The old one does not change.',
+      answers: { '201': { description: 'The new workflow.', schema: WorkflowReply, headers: ['Location'] } },
       errors: ['not_found', 'conflict'],
     },
     async ({ params: { id }, perform, caller, reply }, { reading }) => {

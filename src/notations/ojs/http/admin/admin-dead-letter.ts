@@ -25,7 +25,7 @@ const DeadLetterStats = named(
   object({
     total: whole(),
     total_is_at_least: optional(flag('There are more than were counted.')),
-    by_queue: optional(entries(whole(), 'Left out, as what follows, if there are too many to read.')),
+    by_queue: optional(entries(whole(), 'Missing, like the following fields, if there are too many to read.')),
     by_job_type: optional(entries(whole())),
     by_error_type: optional(entries(whole())),
     oldest_at: optional(time()),
@@ -57,7 +57,7 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
     {
       tag: 'Dead letters',
       summary: 'Remove dead letters',
-      description: 'For good. Each is decided by itself.',
+      description: 'For good. Each is decided separately.',
       does: dismissRuns,
       body: { schema: bulkRequest(['discarded']), optional: true },
       answers: answersOf(Purged),
@@ -76,7 +76,7 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
       does: countDeadLetters,
       otherQuery: 'ignored',
       answers: {
-        '200': { description: 'By queue, type and error while there are not too many.', schema: DeadLetterStats },
+        '200': { description: 'By queue, type and error, unless there are too many.', schema: DeadLetterStats },
       },
     },
     async ({ perform }) => statsWire(await perform(countDeadLetters, null)),
@@ -86,8 +86,8 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
     'POST /ojs/v1/admin/dead-letter/retry',
     {
       tag: 'Dead letters',
-      summary: 'Start many dead letters again',
-      description: 'Each is decided by itself.',
+      summary: 'Retry many dead letters',
+      description: 'Each is decided separately.',
       does: redriveRuns,
       body: { schema: bulkRequest(['discarded']), optional: true },
       answers: answersOf(BulkOperation),
@@ -102,7 +102,7 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
     'GET /ojs/v1/admin/dead-letter/:id',
     {
       tag: 'Dead letters',
-      summary: 'Look at a dead letter',
+      summary: 'Get a dead letter',
       does: LOOKING,
       otherQuery: 'ignored',
       answers: { '200': { description: 'The job.', schema: JobDetail } },
@@ -115,7 +115,7 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
     'DELETE /ojs/v1/admin/dead-letter/:id',
     {
       tag: 'Dead letters',
-      summary: 'Remove a dead letter (no answer body)',
+      summary: 'Remove a dead letter (no response body)',
       does: CHANGING,
       answers: { '204': { description: 'Removed.' } },
       errors: ['not_found'],
@@ -130,7 +130,7 @@ export const ADMIN_DEAD_LETTER_ROUTES = [
     'POST /ojs/v1/admin/dead-letter/:id/retry',
     {
       tag: 'Dead letters',
-      summary: 'Start a dead letter again (admin)',
+      summary: 'Retry a dead letter (admin)',
       does: CHANGING,
       answers: { '200': { description: 'It is available.', schema: AdminRetriedReply } },
       errors: ['not_found', 'conflict'],

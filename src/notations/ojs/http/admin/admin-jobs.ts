@@ -35,7 +35,7 @@ export const SORTED = {
   order: wordOf(['asc', 'desc'], 'desc', 'Of the sort.'),
 }
 
-const THE_JOB = { '200': { description: 'The whole job.', schema: JobDetail } }
+const THE_JOB = { '200': { description: 'The complete job.', schema: JobDetail } }
 
 export const ADMIN_JOB_ROUTES = [
   route(
@@ -74,7 +74,7 @@ export const ADMIN_JOB_ROUTES = [
     'GET /ojs/v1/admin/jobs/:id',
     {
       tag: 'Administration',
-      summary: 'Look at a job',
+      summary: 'Get a job',
       does: LOOKING,
       otherQuery: 'ignored',
       answers: THE_JOB,
@@ -88,7 +88,7 @@ export const ADMIN_JOB_ROUTES = [
     'PATCH /ojs/v1/admin/jobs/:id',
     {
       tag: 'Administration',
-      summary: 'Change the priority of a job that waits',
+      summary: 'Change the priority of a waiting job',
       does: CHANGING,
       body: { schema: object({ priority: whole({ minimum: -100, maximum: 100 }) }), example: { priority: 10 } },
       answers: THE_JOB,
@@ -106,7 +106,7 @@ export const ADMIN_JOB_ROUTES = [
     'POST /ojs/v1/admin/jobs/:id/retry',
     {
       tag: 'Administration',
-      summary: 'Start a discarded or cancelled job again',
+      summary: 'Retry a discarded or cancelled job',
       does: CHANGING,
       answers: { '200': { description: 'It is available.', schema: AdminRetriedReply } },
       errors: ['not_found', 'conflict'],

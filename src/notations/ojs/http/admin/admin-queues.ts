@@ -42,7 +42,7 @@ export const ADMIN_QUEUE_ROUTES = [
     'GET /ojs/v1/admin/queues/:name',
     {
       tag: 'Administration',
-      summary: 'Look at a queue and its configuration',
+      summary: 'Get a queue and its configuration',
       does: showQueue,
       otherQuery: 'ignored',
       answers: { '200': { description: 'The queue.', schema: ConfiguredQueue } },
@@ -75,7 +75,7 @@ export const ADMIN_QUEUE_ROUTES = [
       tag: 'Administration',
       summary: 'Configure a queue',
       description:
-        'A setting that is named replaces the one before, null removes it, and the rest stays. A queue at its `max_depth` ' +
+        'A named setting replaces the previous one, null removes it, and the others keep their values. A queue at its `max_depth` ' +
         'refuses jobs with 429 QUEUE_FULL; exact on one server, with several up to what the others admitted within a ' +
         'quarter of a second. Jobs of workflows and cron are never refused. A `retention` is refused with 422: one ' +
         'applies to the whole store.',

@@ -38,7 +38,7 @@ const UniqueKey = named(
     type: text(),
     queue: text(),
     state: word(JOB_STATES),
-    locked_until: optional(time('Left out: as long as the state of its holder counts.')),
+    locked_until: optional(time('Missing: as long as the state of its holder counts.')),
   }),
 )
 
@@ -50,7 +50,7 @@ export const ADMIN_STATS_ROUTES = [
       summary: 'Numbers of the whole server',
       does: serverStats,
       otherQuery: 'ignored',
-      answers: { '200': { description: 'As of now.', schema: Stats } },
+      answers: { '200': { description: 'At the current time.', schema: Stats } },
     },
     async ({ perform }) => {
       const { queues, workers, now } = await perform(serverStats, { minutes: RECENT_MINUTES })
@@ -72,7 +72,7 @@ export const ADMIN_STATS_ROUTES = [
       summary: 'Ended jobs over time',
       does: endedOverTime,
       query: {
-        period: wordOf(Object.keys(PERIODS) as Period[], '5m', 'Length of one point.'),
+        period: wordOf(Object.keys(PERIODS) as Period[], '5m', 'The duration of one point.'),
         since: timeOf('Default: an hour ago.'),
         until: timeOf('Default: now.'),
         queue: textOf('Only of this queue.'),

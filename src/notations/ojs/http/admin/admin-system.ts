@@ -19,7 +19,7 @@ export const ADMIN_SYSTEM_ROUTES = [
     'GET /ojs/v1/middleware',
     {
       tag: 'Administration',
-      summary: 'Middleware: there is none',
+      summary: 'Middleware (there is none)',
       does: 'read',
       otherQuery: 'ignored',
       answers: {
@@ -36,7 +36,7 @@ export const ADMIN_SYSTEM_ROUTES = [
     'GET /ojs/v1/admin/pools',
     {
       tag: 'Administration',
-      summary: 'Pools of workers: there are none',
+      summary: 'Pools of workers (there are none)',
       does: OPERATORS,
       otherQuery: 'ignored',
       answers: { '200': { description: 'An empty list.', schema: object({ pools: list(object({})) }) } },
@@ -53,7 +53,7 @@ export const ADMIN_SYSTEM_ROUTES = [
       otherQuery: 'ignored',
       answers: {
         '200': {
-          description: 'By priority. Starved: work waits, and none was done in the last minutes.',
+          description: 'By priority. Starved: jobs are waiting, and none was executed in the last minutes.',
           schema: object({
             strategy: text(),
             queues: list(object({ name: text(), dispatched: whole(), starved: flag() })),
@@ -71,7 +71,7 @@ export const ADMIN_SYSTEM_ROUTES = [
     'GET /ojs/v1/admin/system/maintenance',
     {
       tag: 'Administration',
-      summary: 'Maintenance mode: there is none',
+      summary: 'Maintenance mode (not supported)',
       does: OPERATORS,
       otherQuery: 'ignored',
       answers: MAINTENANCE,

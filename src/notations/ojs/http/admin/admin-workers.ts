@@ -18,7 +18,7 @@ import { healthWire, WORKER, Worker, WorkerHealth, workerWire } from './worker-w
 /** Jobs in one answer. */
 const MOST_SHOWN = 200
 
-const DIRECTED = { '200': { description: 'It is informed by its next heartbeat.', schema: Worker } }
+const DIRECTED = { '200': { description: 'It receives this with its next heartbeat.', schema: Worker } }
 
 export const ADMIN_WORKER_ROUTES = [
   route(
@@ -67,7 +67,7 @@ export const ADMIN_WORKER_ROUTES = [
     'GET /ojs/v1/admin/workers/:id',
     {
       tag: 'Administration',
-      summary: 'Look at a worker and its jobs',
+      summary: 'Get a worker and its jobs',
       does: inspectWorker,
       otherQuery: 'ignored',
       answers: { '200': { description: 'The worker.', schema: object({ ...WORKER, jobs: optional(list(Job)) }) } },
@@ -85,7 +85,7 @@ export const ADMIN_WORKER_ROUTES = [
 
   ...(
     [
-      ['quiet', 'Direct a worker to take no more jobs'],
+      ['quiet', 'Direct a worker to fetch no more jobs'],
       ['terminate', 'Direct a worker to stop'],
     ] as const
   ).map(([state, summary]) =>
@@ -103,7 +103,7 @@ export const ADMIN_WORKER_ROUTES = [
       summary: 'Remove a worker',
       does: removeWorker,
       answers: {
-        '204': { description: 'A worker over HTTP has ended, and its leases with it; one of a Petrel process stops.' },
+        '204': { description: 'A worker over HTTP ends together with its leases; one of a Petrel process stops.' },
       },
       errors: ['not_found'],
     },
@@ -117,11 +117,11 @@ export const ADMIN_WORKER_ROUTES = [
     'GET /ojs/v1/workers/:id/health',
     {
       tag: 'Workers',
-      summary: 'Ask how a worker is',
+      summary: 'Get the health of a worker',
       does: showWorker,
       otherQuery: 'ignored',
       answers: {
-        '200': { description: 'It lives: running, draining or shutting_down.', schema: WorkerHealth },
+        '200': { description: 'It is alive: running, draining or shutting_down.', schema: WorkerHealth },
         '503': { description: 'It has sent no heartbeat for too long.', schema: WorkerHealth },
       },
       errors: ['not_found'],

@@ -52,8 +52,8 @@ export const BULK_ROUTES = [
     'POST /ojs/v1/admin/jobs/bulk/retry',
     {
       tag: 'Administration',
-      summary: 'Start many jobs again',
-      description: 'Discarded ones, unless the filter names cancelled ones. Each is decided by itself.',
+      summary: 'Retry many jobs',
+      description: 'Discarded ones, unless the filter names cancelled ones. Each is decided separately.',
       does: redriveRuns,
       body: { schema: bulkRequest(RETRIED), optional: true },
       answers: answersOf(BulkOperation),
@@ -69,7 +69,7 @@ export const BULK_ROUTES = [
     {
       tag: 'Administration',
       summary: 'Cancel many jobs',
-      description: 'All that match and have not ended. Each is decided by itself.',
+      description: 'All matching jobs that have not ended. Each is decided separately.',
       does: cancelRuns,
       body: { schema: bulkRequest(CANCELLED), optional: true },
       answers: answersOf(BulkOperation),
@@ -84,7 +84,7 @@ export const BULK_ROUTES = [
     'GET /ojs/v1/admin/jobs/bulk/:id',
     {
       tag: 'Administration',
-      summary: 'Look at a bulk operation',
+      summary: 'Get a bulk operation',
       does: showBulkChange,
       otherQuery: 'ignored',
       answers: { '200': { description: 'Its progress.', schema: BulkOperation } },
@@ -93,7 +93,11 @@ export const BULK_ROUTES = [
     async ({ params: { id }, perform }) => {
       const found = await perform(showBulkChange, { id })
       if (found !== null) return bulkWire(found)
-      throw notFound('bulk operation', id, 'Only the server that makes it knows it, until a hundred more have begun.')
+      throw notFound(
+        'bulk operation',
+        id,
+        'Only the server that executes it can return it, until a hundred more have begun.',
+      )
     },
   ),
 

@@ -30,7 +30,7 @@ export const DEAD_LETTER_ROUTES = [
     'POST /ojs/v1/dead-letter/:id/retry',
     {
       tag: 'Dead letters',
-      summary: 'Start one again, from its first attempt',
+      summary: 'Retry one, from its first attempt',
       does: retryDeadLetter,
       answers: { '200': { description: 'It is available again.', schema: RetriedReply } },
       errors: ['not_found', 'conflict'],

@@ -31,7 +31,7 @@ export const QueueSettings = named(
     backpressure: optional(
       asked('backpressure', {
         max_depth: whole({
-          description: 'Jobs that have not ended; 0: any number.',
+          description: 'Jobs that have not ended; 0: unlimited.',
           hint: 'a whole number; 0: unbounded',
           minimum: 0,
           maximum: GREATEST,

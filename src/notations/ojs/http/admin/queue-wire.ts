@@ -43,7 +43,7 @@ const COUNTS = {
   active: whole(),
   scheduled: whole(),
   retryable: whole(),
-  pending: whole('Waiting to be activated.'),
+  pending: whole('Waiting for activation.'),
   completed: whole(),
   discarded: whole(),
   cancelled: whole(),

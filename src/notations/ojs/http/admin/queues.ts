@@ -29,7 +29,7 @@ export const QUEUE_ROUTES = [
     'GET /ojs/v1/queues/:name',
     {
       tag: 'Queues',
-      summary: 'Look at a queue',
+      summary: 'Get a queue',
       description: 'A queue exists as soon as a job or a request names it.',
       does: showQueue,
       otherQuery: 'ignored',
@@ -46,7 +46,7 @@ export const QUEUE_ROUTES = [
     'GET /ojs/v1/queues/:name/stats',
     {
       tag: 'Queues',
-      summary: 'How much waits, runs and has ended in a queue',
+      summary: 'Get the counts of waiting, active and ended jobs of a queue',
       does: showQueue,
       otherQuery: 'ignored',
       answers: { '200': { description: 'Counts by state, and of the last hour.', schema: QueueStatsReply } },
@@ -80,8 +80,8 @@ export const QUEUE_ROUTES = [
 
   ...(
     [
-      ['pause', 'Hand out no more jobs of a queue'],
-      ['resume', 'Hand out its jobs again'],
+      ['pause', 'Pause a queue'],
+      ['resume', 'Resume a queue'],
     ] as const
   ).map(([verb, summary]) =>
     route(

@@ -54,7 +54,7 @@ export const RATE_LIMIT_ROUTES = [
     'GET /ojs/v1/rate-limits/:key',
     {
       tag: 'Queues',
-      summary: 'Look at a limit',
+      summary: 'Get a limit',
       does: showLimit,
       otherQuery: 'ignored',
       answers: THE_LIMIT,

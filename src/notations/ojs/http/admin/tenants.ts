@@ -44,7 +44,7 @@ export const TENANT_ROUTES = [
     'GET /ojs/v1/admin/tenants/:id',
     {
       tag: 'Administration',
-      summary: 'Look at a tenant',
+      summary: 'Get a tenant',
       does: countTenant,
       otherQuery: 'ignored',
       answers: {

@@ -27,7 +27,7 @@ export const WORKER = {
   state: word(['running', 'quiet', 'terminate', 'stale']),
   queues: nullable(list(text())),
   concurrency: nullable(whole()),
-  active_jobs: optional(whole('Left out where too many jobs are active to count.')),
+  active_jobs: optional(whole('Missing if too many jobs are active to count.')),
   started_at: time(),
   last_heartbeat_at: time(),
   tenant: optional(text()),

@@ -43,7 +43,7 @@ export const DELIVERY_ROUTES = [
     'GET /ojs/v1/webhooks/deliveries/:id',
     {
       tag: 'Webhooks',
-      summary: 'Look at a delivery',
+      summary: 'Get a delivery',
       does: showDelivery,
       otherQuery: 'ignored',
       answers: { '200': { description: 'With the event.', schema: DeliveryReply } },
@@ -61,7 +61,7 @@ export const DELIVERY_ROUTES = [
     {
       tag: 'Webhooks',
       summary: 'Send a delivery again',
-      description: 'A dead or delivered one, under the same id, with all its attempts before it again.',
+      description: 'A dead or delivered one, under the same id, with all its attempts available again.',
       does: retryDelivery,
       answers: { '200': { description: 'It is pending.', schema: DeliveryReply } },
       errors: ['not_found', 'conflict'],

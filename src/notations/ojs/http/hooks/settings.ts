@@ -41,7 +41,7 @@ const EVENTS = list(
     fits: (value: string) => EVENT.test(value),
   }),
   {
-    description: 'Types of events; `job.*` and `*` stand for many.',
+    description: 'Types of events; `job.*` and `*` match many.',
     minItems: 1,
     maxItems: MOST_NAMES,
     hint: 'such as ["job.completed", "workflow.*"], or ["*"]',
@@ -51,7 +51,7 @@ const EVENTS = list(
 const NAMES = list(text({ minLength: 1 }), { maxItems: MOST_NAMES })
 
 export const SECRET = text({
-  description: 'Made if left out.',
+  description: 'Generated if absent.',
   minLength: 8,
   maxLength: 256,
   hint: 'leave it out and one is made',
@@ -65,11 +65,16 @@ const SETTINGS = {
       { description: 'Only events of jobs of these queues and types.', hint: '{ "queues": ["payments"] }' },
     ),
   ),
-  active: optional(flag('false: nothing is sent, and what happens meanwhile is not kept.')),
-  ordered: optional(flag('One at a time; one that fails holds up those behind it.')),
+  active: optional(flag('false: nothing is sent, and events in the meantime are not kept.')),
+  ordered: optional(flag('One at a time; a failed delivery delays those after it.')),
   timeout_ms: optional(whole({ minimum: 1_000, maximum: 60_000, default: DEFAULT_TIMEOUT_MS })),
   max_attempts: optional(
-    whole({ description: 'Then a delivery is dead.', minimum: 1, maximum: 20, default: DEFAULT_ATTEMPTS }),
+    whole({
+      description: 'After these attempts a delivery is dead.',
+      minimum: 1,
+      maximum: 20,
+      default: DEFAULT_ATTEMPTS,
+    }),
   ),
   metadata: optional(anything({ type: 'object', description: 'For people.' })),
 }

@@ -40,7 +40,7 @@ const RotateRequest = asked('a change of the secret', {
 const CHANGING = {
   tag: 'Webhooks',
   does: changeSubscription,
-  description: 'Made active again, it receives what happens from then on.',
+  description: 'Once active again, it receives events from then on.',
   body: { schema: ChangeRequest, example: { active: false } },
   answers: THE_SUBSCRIPTION,
   errors: ['not_found'],
@@ -101,7 +101,7 @@ export const SUBSCRIPTION_ROUTES = [
     `GET ${BASE}/:id`,
     {
       tag: 'Webhooks',
-      summary: 'Look at a subscription',
+      summary: 'Get a subscription',
       does: showSubscription,
       otherQuery: 'ignored',
       answers: THE_SUBSCRIPTION,
@@ -133,7 +133,7 @@ export const SUBSCRIPTION_ROUTES = [
     {
       tag: 'Webhooks',
       summary: 'Delete a subscription',
-      description: 'Its deliveries are deleted with it, also those that are pending.',
+      description: 'Its deliveries are deleted with it, including pending ones.',
       does: unsubscribe,
       answers: { '200': { description: 'It is deleted.', schema: object({ deleted: flag(), id: text() }) } },
       errors: ['not_found'],
@@ -146,7 +146,8 @@ export const SUBSCRIPTION_ROUTES = [
     {
       tag: 'Webhooks',
       summary: 'Change the secret',
-      description: 'For the time of grace, deliveries carry one signature with each of the two, separated by a comma.',
+      description:
+        'During the grace period, deliveries carry one signature with each of the two, separated by a comma.',
       does: rotateSecret,
       body: { schema: RotateRequest, optional: true },
       answers: THE_SUBSCRIPTION,
@@ -164,7 +165,7 @@ export const SUBSCRIPTION_ROUTES = [
     {
       tag: 'Webhooks',
       summary: 'Send a test event now',
-      description: 'Of type `webhook.test`. Not kept, and not tried again.',
+      description: 'Of type `webhook.test`. Not stored, and not retried.',
       does: showSubscription,
       answers: {
         '200': {

@@ -40,7 +40,7 @@ const WEBHOOK = {
 
 export const Webhook = named('Webhook', object(WEBHOOK))
 
-const WITH_SECRET = { secret: optional(text('Shown only when it is made.')) }
+const WITH_SECRET = { secret: optional(text('Shown only when it is created.')) }
 
 export const WebhookReply = named(
   'WebhookReply',
@@ -51,7 +51,7 @@ export const WebhookReply = named(
 )
 
 const DELIVERY = {
-  id: text('The same for every attempt: receivers recognise by it what they have seen.'),
+  id: text('The same for every attempt, so that receivers can recognise duplicates.'),
   subscription_id: text(),
   event_id: text(),
   event_type: text(),
@@ -59,12 +59,12 @@ const DELIVERY = {
   attempts: whole(),
   created_at: time(),
   next_attempt_at: optional(time()),
-  status_code: optional(whole('Of the last answer.')),
+  status_code: optional(whole('Of the last response.')),
   error: optional(text()),
   response_time_ms: optional(whole()),
   delivered_at: optional(time()),
   dead_at: optional(time()),
-  event: optional(anything('As it is sent.')),
+  event: optional(anything('The body that is sent.')),
 }
 
 export const WebhookDelivery = named('WebhookDelivery', object(DELIVERY))

@@ -47,9 +47,9 @@ export const ONLY_TYPE = storedText('Only of this type.')
 export const JOB_FILTERS = {
   queue: ONLY_QUEUE,
   state: wordsOf(JOB_STATES, 'Only in these states: `available,scheduled`.'),
-  states: wordsOf(JOB_STATES, 'Another word for state.'),
+  states: wordsOf(JOB_STATES, 'An alias of state.'),
   type: ONLY_TYPE,
-  since: timeOf('Created then or later.'),
+  since: timeOf('Created at this time or later.'),
   until: timeOf('Created before.'),
 }
 

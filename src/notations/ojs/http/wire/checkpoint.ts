@@ -27,17 +27,17 @@ const MAX_CHECKPOINT_BYTES = 1024 * 1024
 export const CheckpointRequest = extensible(
   asked('a checkpoint', {
     state: anything({ description: 'Any JSON, up to 1 MB.', hint: '{ "state": … }: any JSON value, up to 1 MB.' }),
-    worker_id: optional({ ...WORKER_ID, description: 'Must hold the job, if given.' }),
-    step_index: optional(anything('Kept with the state.')),
-    metadata: optional(anything('Kept with the state.')),
+    worker_id: optional({ ...WORKER_ID, description: 'If given, the worker that must hold the job.' }),
+    step_index: optional(anything('Stored with the state.')),
+    metadata: optional(anything('Stored with the state.')),
   }),
 )
 
 const SHOWN = {
   job_id: text(),
-  state: anything('As it was saved.'),
-  step_index: optional(anything('As it was saved.')),
-  metadata: optional(anything('As it was saved.')),
+  state: anything('As saved.'),
+  step_index: optional(anything('As saved.')),
+  metadata: optional(anything('As saved.')),
   sequence: whole('Saves since the first, or since the last deletion.'),
   created_at: time(),
   updated_at: time(),

@@ -31,9 +31,7 @@ export const CronRequest = named(
   object(
     {
       name: CRON_FIELD,
-      expression: optional(
-        text('Five fields, six with seconds, or @daily, @every 30m … `cron` is another word for it.'),
-      ),
+      expression: optional(text('Five fields, six with seconds, or @daily, @every 30m … `cron` is an alias.')),
       cron: optional(text('The same.')),
       timezone: optional(text({ description: 'IANA name.', default: 'UTC' })),
       overlap_policy: optional(word(OVERLAPS)),

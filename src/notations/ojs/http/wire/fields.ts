@@ -3,7 +3,7 @@ import { type More, type Schema, text } from '../../../../wire/schema.ts'
 import { CRON_NAME, follows, type NameRule, QUEUE_NAME, TYPE_NAME, WORKER_NAME } from '../../compile/names.ts'
 
 export const JOB_TYPE = nameOf(TYPE_NAME, {
-  description: 'What kind of work it is; decides which handler runs.',
+  description: 'The kind of work, which selects the handler.',
   examples: ['email.send'],
 })
 

@@ -50,7 +50,7 @@ export const JobSchemaDeleted = object({
 
 const SCHEMA_FIELD = anything({
   type: 'object',
-  description: 'A JSON Schema of the list of arguments; one of type object is of the first.',
+  description: 'A JSON Schema of the list of arguments; one of type object applies to the first argument.',
   hint: '{ "schema": { "type": "array", "minItems": 1 } }',
 })
 

@@ -43,12 +43,12 @@ const JobWorkflow = named(
     name: optional(text()),
     step_index: optional(whole('Of a chain.')),
     job_index: optional(whole('Of a group or batch.')),
-    callback: optional(text('Of a callback: which.')),
+    callback: optional(text('Of a callback: its kind.')),
     parent_results: optional(
       anything({ type: 'object', description: 'The same results keyed by position: `{"0": …}`.' }),
     ),
-    outer_results: optional(anything({ type: 'object', description: 'Results of the workflow around this one.' })),
-    results_truncated: optional(flag('Not all results are here.')),
+    outer_results: optional(anything({ type: 'object', description: 'Results of the enclosing workflow.' })),
+    results_truncated: optional(flag('Some results are missing.')),
   }),
 )
 
@@ -57,12 +57,12 @@ export const JobError = named(
   'JobError',
   object({
     attempt: optional(whole()),
-    code: text('What kind of failure: handler_error, timeout, visibility_timeout …'),
-    type: optional(text('Which error; retry policies match it.')),
+    code: text('The kind of failure: handler_error, timeout, visibility_timeout …'),
+    type: optional(text('The class of the error; retry policies match it.')),
     message: text(),
     category: optional(text('transient, agent, timeout, validation, external or governance; policies may name them.')),
     retryable: optional(flag()),
-    details: optional(anything('Whatever the worker added.')),
+    details: optional(anything('Details added by the worker.')),
     occurred_at: optional(time()),
   }),
 )
@@ -103,24 +103,24 @@ export const JOB_FIELDS = {
   unique: optional(UniquePolicy),
   rate_limit: optional(ANY_OBJECT),
   metadata: optional(ANY_OBJECT),
-  options: optional(anything({ type: 'object', description: 'Options that this server does not know.' })),
+  options: optional(anything({ type: 'object', description: 'Options unknown to this server.' })),
   ...TIMES,
-  result: optional(anything('What the worker returned.')),
+  result: optional(anything('The result returned by the worker.')),
   error: optional(JobError),
   errors: optional(list(JobError, 'Failed attempts, oldest first.')),
   retry_delay_ms: optional(whole()),
-  worker_id: optional(text('Who holds it, while it is active.')),
+  worker_id: optional(text('The worker that holds it, while it is active.')),
   workflow_id: optional(text('The workflow it belongs to.')),
   workflow_step: optional(whole()),
-  parent_results: optional(list(anything('A result, or null.'), 'Results of what came before, by position.')),
+  parent_results: optional(list(anything('A result, or null.'), 'Results of earlier steps, by position.')),
   workflow: optional(JobWorkflow),
-  retry_of: optional(text('The job that this one tries again.')),
+  retry_of: optional(text('The job of which this is a retry.')),
   checkpoint: optional(Checkpoint),
   tenant: optional(text()),
-  initiator: optional(text('Who enqueued it.')),
+  initiator: optional(text('The producer.')),
 }
 
-const ABSENT = 'Fields that do not apply yet are left out.'
+const ABSENT = 'Fields that do not apply yet are missing.'
 
 export const Job = named('Job', object(JOB_FIELDS, ABSENT))
 
@@ -133,7 +133,7 @@ const OUTCOME = { job: Job, id: uuid(), state: word(JOB_STATES) }
 
 export const JobEnqueued = named(
   'JobEnqueued',
-  object({ ...OUTCOME, deduplicated: optional(flag('true: there is such a job already, and this is it.')) }),
+  object({ ...OUTCOME, deduplicated: optional(flag('true: an equal job existed already, and this is it.')) }),
 )
 
 export const JobBatchReply = object({ jobs: list(Job), count: whole() })

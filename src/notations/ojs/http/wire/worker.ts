@@ -25,20 +25,20 @@ export const FetchRequest = named(
   'FetchRequest',
   object({
     queues: list(text(), 'The first is emptied first.'),
-    count: optional(whole({ description: 'At most so many.', minimum: 1, maximum: 1000, default: 1 })),
+    count: optional(whole({ description: 'The maximal number of jobs.', minimum: 1, maximum: 1000, default: 1 })),
     worker_id: optional(WORKER_ID),
     wait_ms: optional(
       whole({
-        description: 'How long the answer may wait for a first job; 0: answers at once.',
+        description: 'How long the response may wait for a first job; 0: none.',
         minimum: 0,
         maximum: 60_000,
         default: 0,
       }),
     ),
     visibility_timeout_ms: optional(
-      whole({ description: 'Wins over what the job asks for; else 30 minutes.', minimum: 1 }),
+      whole({ description: 'Overrides the setting of the job; default 30 minutes.', minimum: 1 }),
     ),
-    types: optional(list(text(), 'Only these types; `email.%` for all that begin so.')),
+    types: optional(list(text(), 'Only these types; `email.%` matches all that begin with `email.`.')),
     runtime: optional(text()),
   }),
 )
@@ -49,14 +49,14 @@ export const FetchReply = object({ jobs: list(Job) })
 /** Of a report about a job that the path names. */
 const ACK = {
   result: optional(anything('Any JSON, up to 1 MiB.')),
-  worker_id: optional(text('Given: it must be the one that holds the job.')),
-  attempt: optional(whole('Given: it must be the current attempt.')),
+  worker_id: optional(text('If given, it must be the holder of the job.')),
+  attempt: optional(whole('If given, it must be the current attempt.')),
 }
 
 const NACK = {
   error: optional(JobError),
-  requeue: optional(flag('true: back to the queue at once, whatever the policy says.')),
-  result: optional(anything('Kept with the job if this failure is its last.')),
+  requeue: optional(flag('true: returned to the queue at once, whatever the policy.')),
+  result: optional(anything('Stored with the job if this failure is its last.')),
   worker_id: optional(text()),
   attempt: optional(whole()),
 }
@@ -104,7 +104,7 @@ export const Heartbeat = named(
     active_jobs: optional(
       oneOf(
         [list(uuid()), whole()],
-        'Ids of the jobs it works on, whose leases are renewed; or only how many, with active_job_ids.',
+        'Ids of the active jobs, whose leases are renewed; or only their number, with active_job_ids.',
       ),
     ),
     active_job_ids: optional(list(uuid())),
@@ -120,10 +120,10 @@ export const Heartbeat = named(
 export const HeartbeatReply = named(
   'HeartbeatReply',
   object({
-    state: word(['running', 'quiet', 'terminate'], 'quiet: fetch no more. terminate: end now.'),
+    state: word(['running', 'quiet', 'terminate'], 'quiet: fetch no more jobs. terminate: stop now.'),
     acknowledged: flag(),
     worker_id: text(),
-    jobs_extended: list(uuid(), 'Jobs it still holds.'),
+    jobs_extended: list(uuid(), 'Jobs that it still holds.'),
     server_time: time(),
   }),
 )
