@@ -91,7 +91,7 @@ export function answerUnrouted(error: FastifyError, request: FastifyRequest, rep
 }
 
 const BROKEN: { readonly [code: string]: { readonly status: string; readonly message: string } } = {
-  HPE_INVALID_METHOD: { status: '405 Method Not Allowed', message: 'the method is none that HTTP has' },
+  HPE_INVALID_METHOD: { status: '405 Method Not Allowed', message: 'the method does not exist in HTTP' },
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'the headers are too large' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'the request did not arrive in time' },
 }

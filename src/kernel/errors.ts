@@ -172,7 +172,7 @@ export const ERRORS = {
     status: 409,
     exit: 1,
     retryable: false,
-    hint: 'The lease has ended; someone else may hold this work by now. Fetch again.',
+    hint: 'The lease has ended; another worker may hold this work by now. Fetch again.',
   },
   denied: {
     status: 403,

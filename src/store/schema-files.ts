@@ -139,7 +139,7 @@ export function titleOf(migration: AppliedMigration): string {
 function newer(what: string): StoreUnusableError {
   return new StoreUnusableError(
     'schema_newer',
-    `the database has ${what}, which this version of Petrel does not know: a newer version has migrated it; ` +
+    `the database has ${what}, which this version of Petrel does not support: a newer version has migrated it; ` +
       'upgrade Petrel, or connect it to another database',
   )
 }

@@ -105,7 +105,7 @@ function gateTimes(gate: GateRow): Pick<StepView, 'startedAt' | 'endedAt' | 'err
     return { ...times, error: { code: 'rejected', message: `rejected${who}${why}` } }
   }
   if (gate.state !== 'closed') return { ...times, error: null }
-  return { ...times, error: { code: 'closed', message: 'the workflow stopped before anybody decided' } }
+  return { ...times, error: { code: 'closed', message: 'the workflow stopped before a decision' } }
 }
 
 function childError(child: InstanceRow, over: boolean): Failure | null {

@@ -88,7 +88,7 @@ function range({ least, most }: { readonly least: number; readonly most: number 
 
 function textHint(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: '${value}'`
-  return value === '' ? 'leave it out, or say something' : 'write one text'
+  return value === '' ? 'leave it out, or write a text' : 'write one text'
 }
 
 function ofNumber(of: Schema, part: Part, name: string): void {

@@ -19,7 +19,7 @@ export interface Moments {
 const STOPS: { readonly [reason: string]: string } = {
   failure: 'after a failure',
   compensate: 'after a failure',
-  stop: 'because nobody knows what became of a step',
+  stop: 'because the outcome of a step is unknown',
   cancel: 'because it was cancelled',
   deadline: 'because its time is over',
   engine_error: 'after an error of the engine',
@@ -28,15 +28,15 @@ const STOPS: { readonly [reason: string]: string } = {
 export function aboutWords(reason: InstanceReason, m: Moments): string {
   switch (reason.kind) {
     case 'idle':
-      return 'it is idle: nobody has started it'
+      return 'it is idle: it has not been started'
     case 'slot': {
       const full = reason.max === null ? 'a slot' : `a slot: ${reason.inUse} of ${reason.max} execute`
       return `it is queued for ${full}; ${countWords(reason.ahead, 'before it')}`
     }
     case 'cascade':
-      return 'the engine is moving it on; there was more to do than fits one transaction'
+      return 'the engine is advancing it; there was more to do than fits into one transaction'
     case 'drain': {
-      const then = reason.undo ? '; then what was done is undone' : ''
+      const then = reason.undo ? '; then completed steps are undone' : ''
       return `it is stopping ${STOPS[reason.reason]}${errorWords(reason.error)}: waits for ${reason.active} active to end${then}`
     }
     case 'undo': {
@@ -46,7 +46,7 @@ export function aboutWords(reason: InstanceReason, m: Moments): string {
       return `it is rolling back${errorWords(reason.error)}: ${now}, ${then}`
     }
     case 'finals':
-      return `its steps have ended; waits for ${reason.active} of what comes last`
+      return `its steps have ended; waits for ${plural(reason.active, 'final step', 'final steps')}`
     case 'ended': {
       const undone = reason.undoError === null ? '' : `; its rollback failed too${errorWords(reason.undoError)}`
       return `it ended ${reason.state} ${m.when(reason.at)}${errorWords(reason.error)}${undone}`
@@ -72,7 +72,7 @@ export function reasonWords(reason: Reason, m: Moments): string {
       return leaseWords(reason, m)
     case 'completion': {
       const since = reason.since === null ? '' : ` ${m.since(reason.since)}`
-      return `deferred${since}: waits until somebody completes run ${reason.run}${timeoutWords(reason.timeoutAt, m)}`
+      return `deferred${since}: waits for the completion of run ${reason.run}${timeoutWords(reason.timeoutAt, m)}`
     }
     case 'retry': {
       const of = `attempt ${reason.attempt} of ${reason.maxAttempts}`
@@ -81,7 +81,7 @@ export function reasonWords(reason: Reason, m: Moments): string {
     case 'scheduled':
       return `due ${m.when(reason.at)}`
     case 'activation':
-      return `held back until somebody activates run ${reason.run}`
+      return `held until run ${reason.run} is activated`
     case 'paused':
       return `queue '${reason.queue}' is paused`
     case 'limit':
@@ -103,13 +103,13 @@ export function reasonWords(reason: Reason, m: Moments): string {
       return `${countWords(reason.ahead, `before it in queue '${reason.queue}'`)}${workers}`
     }
     case 'unsettled':
-      return `ended ${reason.status} by plain SQL; the engine takes note any moment`
+      return `ended ${reason.status} by plain SQL; the engine will settle it shortly`
   }
 }
 
 function admissionWords({ tokens, rules }: AdmissionReason): string {
   const held = tokens === 1 ? 'held by its admission rules' : `${tokens} tokens held by its admission rules`
-  return `${held} (${rulesWords(rules)}); asked again whenever the context changes`
+  return `${held} (${rulesWords(rules)}); evaluated again whenever the context changes`
 }
 
 /** `let in if ctx.approved; else keep out` */
@@ -132,7 +132,7 @@ export function namesAsked(rules: AdmissionReason['rules']): readonly string[] {
 
 function gateWords(reason: GateReason, m: Moments): string {
   const parts = [`waits for people: ${reason.approvals} of ${plural(reason.quorum, 'approval', 'approvals')}`]
-  if (reason.missing !== null) parts.push(`missing ${reason.missing.join(', ') || 'nobody of those named'}`)
+  if (reason.missing !== null) parts.push(`missing ${reason.missing.join(', ') || 'no named voter'}`)
   if (reason.roles !== null) parts.push(`role ${reason.roles.join(' or ')}`)
   if (reason.excluded.length > 0) parts.push(`not ${reason.excluded.join(', ')}, who started it`)
   if (reason.dueAt !== null)
@@ -155,7 +155,7 @@ function leaseWords(reason: LeaseReason, m: Moments): string {
   if (startedAt === null && reason.by === 'session') parts.push('its start is not reported yet')
   if (reason.until !== null) parts.push(`its lease ends ${m.when(reason.until)}`)
   if (worker !== null && reason.by === 'session')
-    parts.push(`given back if its worker stays silent until ${m.when(worker.expiresAt)}`)
+    parts.push(`returned if its worker stays silent until ${m.when(worker.expiresAt)}`)
   if (stopAskedAt !== null) parts.push(`asked to stop ${m.when(stopAskedAt)}`)
   return parts.join('; ') + timeoutWords(reason.timeoutAt, m)
 }
@@ -172,7 +172,7 @@ function errorWords(error: NodeFailure | Failure | null): string {
 
 function countWords({ count, more }: Count, what: string): string {
   if (more) return `more than ${count.toLocaleString('en')} ${what}`
-  return count === 0 ? `nobody ${what}` : `${count} ${what}`
+  return count === 0 ? `none ${what}` : `${count} ${what}`
 }
 
 function plural(n: number, one: string, many: string): string {

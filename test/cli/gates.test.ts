@@ -113,7 +113,7 @@ function suite(store: () => string): void {
       '--url',
       url as string,
     )
-    expect(made.err).toContain('Whoever has this link decides as ann')
+    expect(made.err).toContain('The holder of this link decides as ann')
     const page = await fetch(made.out.trim(), { headers: { accept: 'text/html' } })
     expect([page.status, (await page.text()).includes('Pay?')]).toEqual([200, true])
     const body = new URLSearchParams({ decision: 'approve', reason: 'by mail' })

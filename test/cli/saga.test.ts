@@ -57,13 +57,13 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     expect(out).toMatch(/^order [0-9a-f-]{36} {2}failed {2}step 1 of 2$/m)
     expect(out).toMatch(/^0 +reserve +completed +shop\.v1\.orders\.reserve +\d{4}-.*\{"id": ?"r1"\}$/m)
     expect(out).toMatch(/^1 +charge +failed +pay\.v1\.cards\.charge +\d{4}-.*no money$/m)
-    expect(out).toContain(`petrel saga retry ${id} goes on where it stopped`)
+    expect(out).toContain(`petrel saga retry ${id} resumes where it stopped`)
     expect((await petrel('saga', 'retry', id, '--json')).json().saga.state).toBe('in_progress')
     await service.complete(await command())
     await service.instance(id).result()
     expect(await petrel('saga', 'retry', id)).toMatchObject({
       code: expect.any(Number),
-      err: expect.stringContaining('only one that failed can go on'),
+      err: expect.stringContaining('only one that failed can be resumed'),
     })
   })
 

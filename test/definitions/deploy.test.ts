@@ -138,7 +138,7 @@ spec:
     expect(again.what).toBe('unchanged')
     expect(again.row.netHash).toBe(first.row.netHash)
     expect(again.warnings.map((w) => w.hint)).toContain(
-      'what it is made of has changed: give it a new version to take that up',
+      'a definition it refers to has changed: give it a new version to use that',
     )
     const second = await deploy(process, outer.replace("'1'", "'2'"))
     expect(second.row.netHash).not.toBe(first.row.netHash)

@@ -98,7 +98,7 @@ onBothStores('an event', (stage) => {
   it('without listeners: refused with the known events, and nothing is written', async () => {
     const process = await stage.open()
     expect((await refusal(publish(process, 'order.created'))).message).toBe(
-      "nobody listens to event 'order.created'; no workflow in service has a trigger with an event",
+      "no definition listens to event 'order.created'; no workflow in service has a trigger with an event",
     )
     await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const before = await process.store.read.feed({ afterId: 0, limit: 100 })

@@ -202,7 +202,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(rejects.id)).toBe('failed')
     expect((await d.engine.view(rejects.id))?.error).toMatchObject({
       code: 'pii',
-      details: { rejected: { by: null, reason: 'nobody answered in time' } },
+      details: { rejected: { by: null, reason: 'no answer before the deadline' } },
     })
     const approves = await blocked({ appeal: { ...ASKED, timeoutMs: 60_000, onTimeout: 'approve' } })
     await d.pass(60_000)

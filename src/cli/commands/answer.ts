@@ -21,7 +21,7 @@ interface AnswerOptions extends Shared {
 }
 
 export function defineApprove(program: Command): void {
-  defineAnswer(program, 'approve', 'vote for a gate: let an instance go on past it', true)
+  defineAnswer(program, 'approve', 'vote for a gate, so that its instance continues', true)
 }
 
 export function defineReject(program: Command): void {

@@ -34,7 +34,7 @@ interface LinkOptions extends Shared {
 const WEEK_MS = 7 * 86_400_000
 
 export function defineGates(program: Command): void {
-  const gates = program.command('gates').description('what waits for people: ls, show')
+  const gates = program.command('gates').description('pending decisions: ls, show')
   const ls = gates
     .command('ls', { isDefault: true })
     .description('list gates, newest first')
@@ -55,7 +55,7 @@ export function defineGates(program: Command): void {
       }),
     ),
   )
-  const show = gates.command('show').argument('<gate>', 'gate id').description('how a gate stands, with its votes')
+  const show = gates.command('show').argument('<gate>', 'gate id').description('the state of a gate, with its votes')
   jsonOption(storeOptions(show)).action(
     act<Shared, readonly [string]>((terminal, options, gateId) =>
       withOperations(options, async (perform) => {
@@ -90,7 +90,7 @@ export function defineLink(program: Command): void {
         if (terminal.json) terminal.data({ url, path: made.path, link: made.id, expires_at: expiresAt })
         else {
           terminal.print(url)
-          terminal.error(`Whoever has this link decides as ${subject}, once, until ${clock(made.expiresAt)}.`)
+          terminal.error(`The holder of this link decides as ${subject}, once, until ${clock(made.expiresAt)}.`)
         }
         return EXIT.ok
       }),
@@ -131,7 +131,7 @@ function print(terminal: Terminal, { gate, instance, standing }: GateView, now: 
   line('instance', `${instance.name} ${instance.id}, node ${gate.node}`)
   line('approvals', `${approvals} of ${quorum}`)
   if (gate.state === 'open') {
-    if (missing !== null) line('missing', missing.join(', ') || 'nobody of those named')
+    if (missing !== null) line('missing', missing.join(', ') || 'no named voter')
     if (roles !== null) line('roles', roles.join(', '))
     if (excluded.length > 0) line('not', excluded.join(', '))
     if (gate.dueAt !== null) line('due', `in ${span(Math.max(0, gate.dueAt - now))}, then ${gate.onTimeout}`)

@@ -34,7 +34,7 @@ export function defineRetry(program: Command): void {
           terminal.data({ id: made.id, created: made.created, retry_of: id, ...left, instance })
         } else {
           for (const { name, stepId } of made.open) terminal.print(`not undone: ${harmless(name)} (step ${stepId})`)
-          terminal.print(`instance ${made.id} goes on where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
+          terminal.print(`instance ${made.id} continues where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
         }
         return EXIT.ok
       })

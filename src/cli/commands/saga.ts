@@ -34,11 +34,7 @@ export function defineSaga(program: Command): void {
   const saga = program.command('saga').description('workflows across services: ls, show, retry, cancel, refused')
   defineLs(saga)
   defineShow(saga)
-  defineChange(
-    saga,
-    'retry',
-    'go on with a saga that stopped, at the step or compensation that failed, under the same step id',
-  )
+  defineChange(saga, 'retry', 'resume a stopped saga at the step or compensation that failed, under the same step id')
   defineChange(saga, 'cancel', 'send nothing further, and undo what was done')
   defineRefused(saga)
 }
@@ -151,7 +147,7 @@ function print(terminal: Terminal, view: SagaView): void {
   if (open.length > 0) terminal.print()
   for (const { name, reason } of open) terminal.print(`${harmless(name)}: ${OPEN[reason]}`)
   if (saga.state === 'failed')
-    terminal.print(`\n${terminal.paint('dim', `petrel saga retry ${saga.id} goes on where it stopped`)}`)
+    terminal.print(`\n${terminal.paint('dim', `petrel saga retry ${saga.id} resumes where it stopped`)}`)
 }
 
 const OPEN: { readonly [reason in OpenEffect['reason']]: string } = {

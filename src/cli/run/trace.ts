@@ -109,7 +109,7 @@ function detailOf(event: StoredEvent, data: TracedData): string | null {
   if (event.type === 'gate.opened') return data.gate === undefined ? null : `gate ${data.gate}`
   if (event.type === 'instance.draining') return error ?? data.reason ?? null
   if (event.type === 'returned' && data.run_at !== undefined)
-    return `goes on in ${span(Math.max(0, Date.parse(data.run_at) - event.at))}`
+    return `continues in ${span(Math.max(0, Date.parse(data.run_at) - event.at))}`
   if (event.type === 'each.opened') return `${data.total} items`
   if (event.type === 'each.closed') return `${data.success} of ${data.total} done, ${data.failed} failed`
   if (event.type.startsWith('instance.') && data.outcome === 'partial') return 'partial'

@@ -93,7 +93,7 @@ function appealedRun(change: WorkingSet, gate: GateRow): RunRow {
 export function advanceGate(change: WorkingSet, gate: GateRow): void {
   if (gate.state !== 'open') return
   if (gate.dueAt !== null && gate.dueAt <= change.now) {
-    const reason = gate.votes === '[]' ? 'nobody answered in time' : 'not enough votes in time'
+    const reason = gate.votes === '[]' ? 'no answer before the deadline' : 'not enough votes in time'
     decideGate(change, gate, { approved: gate.onTimeout === 'approve', answer: null, reason, actor: null, roles: [] })
     return
   }

@@ -31,7 +31,7 @@ export function checkVote(gate: GateRow, vote: Vote, initiators: readonly string
   }
   if (by === null) {
     if (asksForNames(standing)) {
-      throw new PetrelError('denied', `gate ${gate.id} must know who decides; a name is needed`, details)
+      throw new PetrelError('denied', `gate ${gate.id} requires the name of the voter`, details)
     }
   } else {
     const before = votes.find((other) => other.by !== null && sameName(other.by, by))

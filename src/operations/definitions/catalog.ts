@@ -226,7 +226,7 @@ function frozenParts({ name, version }: DefinitionHead): LocatedMistake {
     column: 1,
     path: '',
     message: `version '${version}' of '${name}' stays as it was compiled when it was deployed; today this text compiles to another net`,
-    hint: 'what it is made of has changed: give it a new version to take that up',
+    hint: 'a definition it refers to has changed: give it a new version to use that',
   }
 }
 

@@ -139,7 +139,7 @@ export class Events {
           ? `known: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ' …' : ''}`
           : `did you mean '${near}'?`
     const details = { event: type, known: known.slice(0, MOST_KNOWN), did_you_mean: near }
-    return new PetrelError('unknown_event', `nobody listens to event '${type}'; ${hint}`, details)
+    return new PetrelError('unknown_event', `no definition listens to event '${type}'; ${hint}`, details)
   }
 }
 

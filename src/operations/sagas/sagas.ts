@@ -99,7 +99,7 @@ export const retrySaga = operation({ scope: 'enqueue' }, async (use, { id: name 
   const { id } = await findSaga(use, name)
   const row = await instanceOf(use, id)
   if (row.state !== 'failed') {
-    throw new PetrelError('conflict', `saga ${id} is ${row.state}; only one that failed can go on`, {
+    throw new PetrelError('conflict', `saga ${id} is ${row.state}; only one that failed can be resumed`, {
       state: row.state,
     })
   }

@@ -121,7 +121,7 @@ function outcome(shown: Shown): string {
     const by = gate.answeredBy === null ? 'by the clock' : `by ${escapeHtml(gate.answeredBy)}`
     lines.push(`It was ${word(gate.state === 'approved')} ${by} on ${moment(gate.answeredAt ?? 0)}.`)
   } else if (gate.state === 'closed')
-    lines.push('Nobody needs to decide this any more: the workflow has ended or turned back.')
+    lines.push('This no longer needs a decision: the workflow has ended or is being rolled back.')
   else if (own !== undefined) {
     const left = standing.quorum - standing.approvals
     lines.push(`It waits for ${left} more ${left === 1 ? 'approval' : 'approvals'}.`)

@@ -26,7 +26,7 @@ export const shell: Tool = {
   kind: 'shell',
   check: (config) => [
     ...checkFields(config, FIELDS),
-    ...checkOneOf(config, COMMANDS, { hint: 'Say what to run: cmds: ["echo hello"].' }),
+    ...checkOneOf(config, COMMANDS, { hint: 'Give the commands: cmds: ["echo hello"].' }),
     ...checkTimeout(config),
     ...checkFolder(config),
     ...checkCommands(config['cmds']),

@@ -27,7 +27,7 @@ export interface Statement {
 
 export function checkStatement(config: Fields): Problem[] {
   return [
-    ...checkOneOf(config, TEXTS, { hint: 'Say what to ask: query: SELECT 1.' }),
+    ...checkOneOf(config, TEXTS, { hint: 'Give the query: query: SELECT 1.' }),
     ...checkScript(config['script']),
     ...(config['query'] === '' || config['command'] === '' ? [{ path: [], message: 'the statement is empty' }] : []),
   ]

@@ -75,7 +75,7 @@ function metaOf(body: Value<typeof StartRequest>): Json | null {
   if (Object.hasOwn(meta ?? {}, 'correlationId')) {
     const notes = new BodyNotes()
     const twice = notes.root(body).get('meta').get('correlationId')
-    twice.wrong('correlation_id says the same already', 'leave one of the two out')
+    twice.wrong('correlation_id is given as well', 'leave one of the two out')
     refuseMistakes(notes)
   }
   return { ...meta, correlationId }

@@ -73,7 +73,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     ])
     const texts = body.waits.map((w: { reasons: { text: string }[] }) => w.reasons.map(({ text }) => text))
     expect(texts).toEqual([
-      ["no live worker takes 'held.pay' on queue 'held.pay'", "nobody before it in queue 'held.pay'"],
+      ["no live worker takes 'held.pay' on queue 'held.pay'", "none before it in queue 'held.pay'"],
       ['waits for pay (pending)'],
     ])
     await work(s)

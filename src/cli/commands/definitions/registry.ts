@@ -49,7 +49,7 @@ export function defineRegistry(program: Command): void {
   )
   for (const [name, isEnabled, description] of [
     ['enable', true, 'let workers take the type again'],
-    ['disable', false, 'nobody takes the type; what is held goes on, what comes waits'],
+    ['disable', false, 'no worker may take the type; held runs continue, new ones wait'],
   ] as const) {
     const command = registry.command(name).argument('<type>', 'a listed type').description(description)
     jsonOption(storeOptions(command)).action(

@@ -38,7 +38,7 @@ export function defineSchedules(program: Command): void {
   )
   defineAdd(schedules)
   one(schedules, 'pause', 'submit nothing until it is resumed', pauseInboxSchedule)
-  one(schedules, 'resume', 'go on with the next time', resumeInboxSchedule)
+  one(schedules, 'resume', 'resume with the next time', resumeInboxSchedule)
   one(schedules, 'rm', 'remove a schedule; its runs stay', removeInboxSchedule)
 }
 

@@ -183,7 +183,7 @@ function ofNode(facts: TelemetryFacts, node: Node, data: StoredData): readonly E
   }
 }
 
-const CLOSED = { code: 'closed', message: 'the workflow stopped before anybody decided' }
+const CLOSED = { code: 'closed', message: 'the workflow stopped before a decision' }
 
 /**
  * true: it neither was idle nor had to wait, so its creation was its start. One that was cancelled while idle never

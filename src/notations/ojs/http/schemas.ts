@@ -203,7 +203,7 @@ function refuseNoSchema(schema: unknown): void {
   try {
     compileSchema(schema)
   } catch (error) {
-    throw new RequestError('invalid_request', `schema is no JSON Schema: ${(error as Error).message}`, {
+    throw new RequestError('invalid_request', `schema is not a JSON Schema: ${(error as Error).message}`, {
       details: { field: 'schema' },
     })
   }

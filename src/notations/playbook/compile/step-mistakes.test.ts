@@ -331,7 +331,7 @@ describe('rules, admission, loops and the rest of a step', () => {
       '10:5 workbook[3]: a task of the workbook cannot be one of the workbook (kind: python)',
       "12:5 workbook[5]: there are two tasks 'c' (the first is in line 11)",
       "13:30 workbook[6].tool.kind: there is no kind 'telegraph' (kinds: duckdb, http, javascript, noop, playbook, postgres, python, shell, workbook; others that workers bring: executor: { requires: { tools: [telegraph] } })",
-      '14:22 workbook[7].tool: cmds is missing (Say what to run: cmds: ["echo hello"].)',
+      '14:22 workbook[7].tool: cmds is missing (Give the commands: cmds: ["echo hello"].)',
     ]
     expect(await mistakes(flow(NOOP, workbook))).toEqual(expected)
     expect(await mistakes(flow(NOOP, 'workbook: 7\n'))).toEqual([
