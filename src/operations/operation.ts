@@ -6,7 +6,7 @@ import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
-import { type Bounds, boundsOf } from './queues/bounds.ts'
+import { Bounds } from './queues/bounds.ts'
 import { BulkChanges } from './runs/bulk-changes.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
@@ -53,7 +53,14 @@ export class Operations {
   }) {
     const watch = new InstanceWatch(engine.queries)
     const argumentChecks = new ArgumentChecks({ schemaByUri: (uri) => engine.records.settings.schemaByUri(uri) })
-    this.#services = { engine, logger, watch, bounds: boundsOf(engine), bulk: new BulkChanges(closing), argumentChecks }
+    this.#services = {
+      engine,
+      logger,
+      watch,
+      bounds: new Bounds(engine),
+      bulk: new BulkChanges(closing),
+      argumentChecks,
+    }
   }
 
   async perform<P, R>(caller: Caller, { access, run }: Operation<P, R>, params: P): Promise<R> {

@@ -133,15 +133,3 @@ interface Bounded {
 function pressureOf(depth: number, { maxDepth, warningThreshold }: Backpressure): QueuePressure | null {
   return depth / maxDepth < warningThreshold ? null : { depth, bound: maxDepth }
 }
-
-const BY_ENGINE = new WeakMap<EngineApi, Bounds>()
-
-/** One per engine: admissions of one caller count for the others. */
-export function boundsOf(engine: EngineApi): Bounds {
-  let bounds = BY_ENGINE.get(engine)
-  if (bounds === undefined) {
-    bounds = new Bounds(engine)
-    BY_ENGINE.set(engine, bounds)
-  }
-  return bounds
-}

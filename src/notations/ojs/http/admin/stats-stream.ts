@@ -1,6 +1,6 @@
 /**
  * GET /ojs/v1/admin/stats/stream, for pages that show a server as it works: `metrics` at once and every few seconds,
- * and each job that is enqueued, completed, failed or cancelled. It tells what comes; nothing is resumed.
+ * and each job that is enqueued, completed, failed or cancelled. Only new events are sent; a stream cannot be resumed.
  */
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { WorkerRow } from '../../../../model/rows.ts'
@@ -119,7 +119,7 @@ function metricsOf({ queues, workers, errorRate }: Sample, caller: Caller): obje
   return { queues, workers: { total: seen.length, active }, error_rate: errorRate }
 }
 
-/** What was told on one stream since its sample before, per second. */
+/** What one stream was sent since its previous sample, per second. */
 class Rates {
   readonly #counts = new Map<string, number>()
   #since = performance.now()

@@ -6,7 +6,7 @@
  *   place among the latest  is given them from memory
  *   place further back      is read from the store, for this listener alone, until it has caught up
  *
- * So a slow listener costs reads, never memory, and nobody loses an event. The loop runs only while someone listens.
+ * So a slow listener costs reads, never memory, and none loses an event. The loop runs only while there are listeners.
  */
 
 import type { Logger } from '../../../../kernel/logger.ts'
@@ -119,7 +119,7 @@ export class EventHub {
       this.#looking = false
       this.#chunks.length = 0
       this.#bytes = 0
-      this.#tell()
+      this.#wakeWaiting()
     })
   }
 
@@ -155,11 +155,11 @@ export class EventHub {
     while (this.#chunks.length > KEPT_CHUNKS || (this.#bytes > KEPT_BYTES && this.#chunks.length > 1)) {
       this.#bytes -= (this.#chunks.shift() as Chunk).bytes
     }
-    this.#tell()
+    this.#wakeWaiting()
     return stored.length === PORTION || bytes >= FULL_BYTES
   }
 
-  #tell(): void {
+  #wakeWaiting(): void {
     const waiting = this.#waiting
     this.#waiting = new Set()
     for (const resume of waiting) resume()

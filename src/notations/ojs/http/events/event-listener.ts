@@ -1,5 +1,5 @@
 /**
- * One listener, whatever carries its events (SSE, WebSocket). It goes on after its place, waits for the other side to
+ * One listener, whatever carries its events (SSE, WebSocket). It continues after its place, waits for the other side to
  * take what was sent, and ends when the other side is gone, takes nothing for too long, or the server goes down.
  */
 import type { EventPlace } from '../../project/event-id.ts'

@@ -1,4 +1,4 @@
-/** Where in the feed to go on: after an event id, a cursor of a former reply, or from the start. */
+/** Where in the feed to continue: after an event id, a cursor of an earlier reply, or from the start. */
 
 import { RequestError } from '../../../../http/request-error.ts'
 import { type EventPlace, eventPlace } from '../../project/event-id.ts'

@@ -5,8 +5,8 @@
  *   { action: "unsubscribe", channel }               → { type: "unsubscribed", … }
  *   { action: "resume", last_event_id }              → what its channels missed since, then what comes
  *
- * and is answered { type: "error", code, message } when it said something else. A client that takes nothing for too
- * long, or answers no ping, is let go; the reason says how to go on.
+ * and any other message is answered { type: "error", code, message }. A client that reads nothing for too long, or
+ * answers no ping, is disconnected; the reason names the way to continue.
  */
 
 import type { WebSocket } from '@fastify/websocket'
@@ -31,7 +31,7 @@ const PING_MS = 25_000
 const FULL_BYTES = 1024 * 1024
 const ROOM_BYTES = 256 * 1024
 const LOOK_MS = 50
-/** A client that was told why and does not hang up. */
+/** For a client that has the reason and does not close the connection. */
 const LINGER_MS = 1_000
 const MOST_CHANNELS = 100
 
@@ -105,13 +105,13 @@ class SocketListener {
     socket.on('message', (data, isBinary) => {
       // Read on when this one is answered and the answer is taken: a client that only talks fills no memory.
       socket.pause()
-      this.#turn = this.#turn.then(() => this.#hear(isBinary ? '' : String(data))).then(() => this.#listenOn())
+      this.#turn = this.#turn.then(() => this.#receive(isBinary ? '' : String(data))).then(() => this.#listenOn())
     })
     socket.on('error', () => socket.terminate())
     socket.once('close', () => this.#gone.abort())
     this.#keepAlive()
     const goodbye = (): void => {
-      this.#say({ type: 'event', channel: 'all', event: 'server.shutdown', data: { grace_period_ms: 0 } })
+      this.#send({ type: 'event', channel: 'all', event: 'server.shutdown', data: { grace_period_ms: 0 } })
       socket.close(1001, 'the server is going down; connect again and resume')
     }
     context.closing.addEventListener('abort', goodbye, { once: true, signal: this.#gone.signal })
@@ -145,13 +145,13 @@ class SocketListener {
     setTimeout(() => this.#socket.terminate(), LINGER_MS).unref()
   }
 
-  async #hear(text: string): Promise<void> {
+  async #receive(text: string): Promise<void> {
     if (this.#gone.signal.aborted) return
     try {
       await this.#obey(parse(text))
     } catch (error) {
       const { body } = errorAnswer(error, { requestId: this.#request.id, url: '/ojs' })
-      this.#say({ type: 'error', code: body.error.code, message: body.error.message, hint: body.error.hint })
+      this.#send({ type: 'error', code: body.error.code, message: body.error.message, hint: body.error.hint })
       if (!isRefusal(error)) this.#context.logger?.error({ err: error }, 'websocket message failed')
     }
   }
@@ -177,14 +177,14 @@ class SocketListener {
     const feed = await this.#feed
     const from = this.#current === null ? await endOf(feed) : null
     this.#channels.set(channel, filter)
-    this.#say({ type: 'subscribed', channel, ...(filter.types === null ? {} : { event_types: filter.types }) })
+    this.#send({ type: 'subscribed', channel, ...(filter.types === null ? {} : { event_types: filter.types }) })
     if (from !== null) this.#follow(feed, from)
   }
 
   #unsubscribe(message: { readonly [key: string]: unknown }): void {
     const channel = readChannel(String(message['channel'] ?? ''))
     this.#channels.delete(channel)
-    this.#say({ type: 'unsubscribed', channel })
+    this.#send({ type: 'unsubscribed', channel })
   }
 
   async #resume(message: { readonly [key: string]: unknown }): Promise<void> {
@@ -192,9 +192,9 @@ class SocketListener {
     const feed = await this.#feed
     for (const filter of this.#channels.values()) {
       const gap = await gapBefore(feed, filter, from)
-      if (gap !== null) this.#say({ type: 'event', channel: filter.channel, event: 'system.gap', data: gap })
+      if (gap !== null) this.#send({ type: 'event', channel: filter.channel, event: 'system.gap', data: gap })
     }
-    this.#say({ type: 'resumed', last_event_id: message['last_event_id'] })
+    this.#send({ type: 'resumed', last_event_id: message['last_event_id'] })
     this.#follow(feed, from)
   }
 
@@ -225,7 +225,7 @@ class SocketListener {
     const { data, time, type } = event.wire
     for (const filter of this.#channels.values()) {
       if (!matches(filter, event)) continue
-      this.#say({ type: 'event', channel: filter.channel, event: type, data, id: event.wire.id, timestamp: time })
+      this.#send({ type: 'event', channel: filter.channel, event: type, data, id: event.wire.id, timestamp: time })
     }
     return this.#socket.bufferedAmount < FULL_BYTES
   }
@@ -237,7 +237,7 @@ class SocketListener {
     }
   }
 
-  #say(message: { readonly [key: string]: unknown }): void {
+  #send(message: { readonly [key: string]: unknown }): void {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message))
   }
 }

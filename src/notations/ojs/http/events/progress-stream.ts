@@ -1,6 +1,6 @@
 /**
  * GET /ojs/v1/jobs/:id/progress/stream: the progress of one job, as GET …/progress shows it, now and whenever it has
- * changed, until the job has ended. The messages have no type, so that a browser hears them by `onmessage`. Workers
+ * changed, until the job has ended. The messages have no type, so that a browser receives them by `onmessage`. Workers
  * of a Petrel process report without an event: their reports are seen when the store is read again by the clock.
  */
 

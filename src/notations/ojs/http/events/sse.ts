@@ -23,7 +23,7 @@ export interface Sse {
 /** Proxies close what is silent. */
 export const HEARTBEAT_MS = 15_000
 const RETRY_MS = 3_000
-/** A client that was told goodbye and does not hang up. */
+/** For a client that does not close the connection after the last event. */
 const LINGER_MS = 1_000
 
 /** The reply ends when `body` does. */
@@ -39,7 +39,7 @@ export async function overSse({ context, request, reply }: SseReply, body: (sse:
   })
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
-  // Hung up while we were getting ready: there will be no event to tell.
+  // Closed before the stream began: no event will report that.
   if (raw.destroyed || raw.closed) gone.abort()
   const heartbeat = setInterval(() => {
     if (!raw.writableNeedDrain) raw.write(':heartbeat\n\n')
@@ -63,7 +63,7 @@ export async function overSse({ context, request, reply }: SseReply, body: (sse:
   }
 }
 
-/** Without a type a browser hears it as `message`. */
+/** Without a type a browser receives it as `message`. */
 export function frame({
   id,
   type,
@@ -76,7 +76,7 @@ export function frame({
   return `${id === undefined ? '' : `id: ${id}\n`}${type === undefined ? '' : `event: ${type}\n`}data: ${text}\n\n`
 }
 
-/** What a client hears last; null: it knows why the stream ends. */
+/** The last frame of a stream; null: the client knows why it ends. */
 export function goodbyeTo({ why }: Pick<Ending, 'why'>, channel: string): string | null {
   if (why === 'closing') {
     const text = JSON.stringify({ reason: 'the server is going down', grace_period_ms: LINGER_MS })
