@@ -13,6 +13,7 @@ import {
   MOST_LINES_OF_A_FUNCTION,
   NOTATION_CHECK,
   NOTATIONS,
+  ONLY_IN,
   ROOTS,
   SQL,
 } from './walls/rules.ts'
@@ -74,6 +75,14 @@ describe('boundaries', () => {
       grouped(bypassing, ({ from, to }) => `${directoryOf(from)} → ${directoryOf(to)}`),
       exceptions.entryPoints,
     )
+  })
+
+  it('only the files that put parts together import what others of their directory must not', () => {
+    const found = crossing.filter(({ from, to }) => {
+      const files = ONLY_IN[`${directoryOf(from)} → ${directoryOf(to)}`]
+      return files !== undefined && !files.includes(from)
+    })
+    expect(found.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
   })
 
   it('directories do not import each other in a cycle', () => {

@@ -236,6 +236,23 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   store: ['src/store/open.ts', 'src/store/store.ts', 'src/store/sweeps.ts'],
 }
 
+/** What only these files of a directory may import from another: they put the parts together. */
+export const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  // Routes perform operations; the server creates them on its engine.
+  'server → engine': ['src/server/server.ts'],
+  // So do commands. `petrel run`, `petrel dev` and services contain an engine.
+  'cli → engine': [
+    'src/cli/process/connect.ts',
+    'src/cli/process/nats.ts',
+    'src/cli/process/service.ts',
+    'src/cli/run/clock.ts',
+    'src/cli/run/live.ts',
+    'src/cli/run/mock.ts',
+    'src/cli/run/reading.ts',
+    'src/cli/run/services.ts',
+  ],
+}
+
 /** A statement in a string. Services on NATS and tasks of playbooks use databases of their own. */
 export const SQL = /[`'](?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WITH [a-z_]+ AS) /
 export const MAY_HOLD_SQL: readonly string[] = ['src/store/', 'src/notations/saga/nats/domain/', 'src/tools/sql/']

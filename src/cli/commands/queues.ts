@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { readId } from '../../kernel/ids.ts'
 import { listQueueLoads, pauseQueue } from '../../operations/queues/queues.ts'
 import { redriveRun } from '../../operations/runs/change.ts'
-import { searchRuns } from '../../operations/runs/look.ts'
+import { listRuns } from '../../operations/runs/look.ts'
 import { runWire } from '../../wire/run.ts'
 import { noSuch } from '../lookup.ts'
 import { withOperations } from '../process/connect.ts'
@@ -69,7 +69,7 @@ export function defineDead(program: Command): void {
       withOperations(options, async (perform) => {
         const { queue = null, limit } = options
         const asked = { status: null, queue, type: null, deadLetter: true, limit, before: null }
-        const runs = await perform(searchRuns, asked)
+        const runs = await perform(listRuns, asked)
         if (terminal.json) terminal.data({ runs: runs.map(runWire) })
         else if (runs.length === 0) terminal.print('no dead letters')
         else {

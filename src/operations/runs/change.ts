@@ -3,7 +3,7 @@ import type { Completion } from '../../model/commands.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
-import { knownRun } from './find.ts'
+import { findRun, knownRun } from './find.ts'
 
 interface ById {
   readonly id: string
@@ -41,10 +41,10 @@ export const redriveRun = operation({ scope: 'admin' }, async (use, { id }: ById
 })
 
 /** Completes deferred work by the id of its run. */
-export const completeRun = operation(
-  { scope: 'work' },
-  ({ engine }, completion: Completion): Promise<void> => engine.complete(completion),
-)
+export const completeRun = operation({ scope: 'work' }, async (use, completion: Completion): Promise<void> => {
+  if (use.caller.tenant !== null) await findRun(use, completion.runId)
+  return use.engine.complete(completion)
+})
 
 async function named(use: Use, id: string): Promise<{ readonly id: string; readonly actor: string | null }> {
   return { id: await knownRun(use, id), actor: actorOf(use.caller) }

@@ -21,8 +21,8 @@ export const listInboxRuns = operation(
   },
 )
 
-/** Runs of any origin, newest first unless they are sorted. */
-export const searchRuns = operation(
+/** Runs of any origin with all that belongs to them, newest first unless they are sorted. */
+export const listRuns = operation(
   { scope: 'read' },
   ({ engine, caller: { tenant } }, asked: Omit<RunQuery, 'tenant'>): Promise<readonly RunRow[]> =>
     engine.queries.listRuns({ ...asked, tenant }),
