@@ -1,8 +1,4 @@
-/**
- * Checks the boundaries of the source by reading it. Code that does not respect them yet is listed in
- * walls/exceptions.json. That list may only shrink: an exception that is no longer needed fails until it is removed.
- */
-import { readFileSync } from 'node:fs'
+/** Checks the boundaries of the source by reading it. walls/rules.ts has the rules; there are no exceptions. */
 import { describe, expect, it } from 'vitest'
 import {
   ALLOWED,
@@ -19,20 +15,6 @@ import {
 } from './walls/rules.ts'
 import { functionsOf, type Import, importsOf, type SourceFile, sourceFiles } from './walls/source.ts'
 
-interface Exceptions {
-  /** Files by the boundary that their imports cross. */
-  readonly imports: Readonly<Record<string, readonly string[]>>
-  readonly entryPoints: Readonly<Record<string, readonly string[]>>
-  readonly cycles: readonly string[]
-  readonly sql: readonly string[]
-  /** The current maximum of what exceeds the rule. */
-  readonly linesOfFiles: Readonly<Record<string, number>>
-  readonly linesOfFunctions: Readonly<Record<string, number>>
-  readonly filesOfDirectories: Readonly<Record<string, number>>
-  readonly notationChecks: Readonly<Record<string, number>>
-}
-
-const exceptions: Exceptions = JSON.parse(readFileSync(new URL('walls/exceptions.json', import.meta.url), 'utf8'))
 const files = sourceFiles()
 const crossing = files.flatMap(importsOf).filter(({ from, to }) => directoryOf(from) !== directoryOf(to))
 
@@ -60,10 +42,7 @@ describe('boundaries', () => {
       return allowed !== undefined && !usable && !(typesOnly && allowed.types.includes(target))
     })
     const kind = ({ typesOnly }: Import): string => (typesOnly ? 'types' : 'values')
-    expectOnly(
-      grouped(crossed, (found) => `${directoryOf(found.from)} → ${directoryOf(found.to)} (${kind(found)})`),
-      exceptions.imports,
-    )
+    expect(crossed.map((found) => `${found.from} → ${directoryOf(found.to)} (${kind(found)})`)).toEqual([])
   })
 
   it('a directory with an entry point is entered through it', () => {
@@ -71,10 +50,7 @@ describe('boundaries', () => {
       const entryPoints = ENTRY_POINTS[directoryOf(to)]
       return entryPoints !== undefined && !entryPoints.includes(to) && !ROOTS.includes(directoryOf(from))
     })
-    expectOnly(
-      grouped(bypassing, ({ from, to }) => `${directoryOf(from)} → ${directoryOf(to)}`),
-      exceptions.entryPoints,
-    )
+    expect(bypassing.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
   })
 
   it('only the files that put parts together import what others of their directory must not', () => {
@@ -86,38 +62,35 @@ describe('boundaries', () => {
   })
 
   it('directories do not import each other in a cycle', () => {
-    const cycles = cyclesOf(crossing).map((cycle) => cycle.join(' ↔ '))
-    expect(cycles, 'a new cycle must be broken; one that is gone must be removed from the exceptions').toEqual(
-      exceptions.cycles,
-    )
+    expect(cyclesOf(crossing).map((cycle) => cycle.join(' ↔ '))).toEqual([])
   })
 
   it('only the store contains SQL', () => {
     const found = files.filter(
       ({ path, text }) => SQL.test(text) && !MAY_HOLD_SQL.some((allowed) => path.startsWith(allowed)),
     )
-    expect(found.map(({ path }) => path)).toEqual(exceptions.sql)
+    expect(found.map(({ path }) => path)).toEqual([])
   })
 
   it('only the notations check which notation it is', () => {
     const checks = files
       .filter(({ path }) => !path.startsWith(NOTATIONS))
       .map(({ path, text }) => [path, [...text.matchAll(NOTATION_CHECK)].length] as const)
-    expectAtMost(checks, 0, exceptions.notationChecks)
+    expectAtMost(checks, 0)
   })
 })
 
 describe('sizes', () => {
   it(`a file has at most ${MOST_LINES_OF_A_FILE} lines`, () => {
     const lines = files.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
-    expectAtMost(lines, MOST_LINES_OF_A_FILE, exceptions.linesOfFiles)
+    expectAtMost(lines, MOST_LINES_OF_A_FILE)
   })
 
   it(`a function has at most ${MOST_LINES_OF_A_FUNCTION} lines`, () => {
     const longest = files.map(
       (file) => [file.path, Math.max(0, ...functionsOf(file).map(({ lines }) => lines))] as const,
     )
-    expectAtMost(longest, MOST_LINES_OF_A_FUNCTION, exceptions.linesOfFunctions)
+    expectAtMost(longest, MOST_LINES_OF_A_FUNCTION)
   })
 
   it(`a directory has at most ${MOST_FILES_OF_A_DIRECTORY} source files`, () => {
@@ -126,7 +99,7 @@ describe('sizes', () => {
       const directory = path.slice(0, path.lastIndexOf('/'))
       counts.set(directory, (counts.get(directory) ?? 0) + 1)
     }
-    expectAtMost([...counts], MOST_FILES_OF_A_DIRECTORY, exceptions.filesOfDirectories)
+    expectAtMost([...counts], MOST_FILES_OF_A_DIRECTORY)
   })
 })
 
@@ -201,43 +174,8 @@ const four = (): void => {
   })
 })
 
-/** Importing files by boundary. */
-function grouped(found: readonly Import[], boundary: (found: Import) => string): Record<string, string[]> {
-  const groups: Record<string, string[]> = {}
-  for (const one of found) {
-    const group = (groups[boundary(one)] ??= [])
-    if (!group.includes(one.from)) group.push(one.from)
-  }
-  return groups
-}
-
-function expectOnly(
-  found: Readonly<Record<string, readonly string[]>>,
-  excepted: Readonly<Record<string, readonly string[]>>,
-): void {
-  const lines = (groups: Readonly<Record<string, readonly string[]>>): string[] =>
-    Object.entries(groups).flatMap(([boundary, paths]) => paths.map((path) => `${boundary}: ${path}`))
-  const [now, listed] = [lines(found), lines(excepted)]
-  expect(
-    now.filter((line) => !listed.includes(line)),
-    'imports across a boundary',
-  ).toEqual([])
-  expect(
-    listed.filter((line) => !now.includes(line)),
-    'exceptions no longer needed: remove them',
-  ).toEqual([])
-}
-
-function expectAtMost(
-  found: readonly (readonly [string, number])[],
-  most: number,
-  excepted: Readonly<Record<string, number>>,
-): void {
-  const over = found.filter(([name, count]) => count > (excepted[name] ?? most))
-  expect(Object.fromEntries(over), 'larger than the rule or its exception allows').toEqual({})
-  const counts = new Map(found)
-  const unneeded = Object.keys(excepted).filter((name) => (counts.get(name) ?? 0) <= most)
-  expect(unneeded, 'exceptions no longer needed: remove them').toEqual([])
+function expectAtMost(found: readonly (readonly [string, number])[], most: number): void {
+  expect(Object.fromEntries(found.filter(([, count]) => count > most))).toEqual({})
 }
 
 /** Sets of directories each of which reaches all others of its set. */

@@ -1,4 +1,4 @@
-/** The boundaries of the source. `exceptions.json` lists the code that does not respect them yet. */
+/** The boundaries of the source. */
 
 export const MOST_LINES_OF_A_FILE = 400
 export const MOST_LINES_OF_A_FUNCTION = 70
