@@ -75,10 +75,14 @@ export interface RunInputs {
   readonly program: Json | null
 }
 
-const NO_INPUTS: RunInputs = { before: null, program: null }
+export const NO_INPUTS: RunInputs = { before: null, program: null }
+
+/** false: the run is of no workflow, and has none. */
+export function needsInputs(run: RunRow): boolean {
+  return inputPlace(run).instanceId !== null
+}
 
 export const runInputs = operation({ scope: 'work' }, async ({ engine }, run: RunRow): Promise<RunInputs> => {
-  if (inputPlace(run).instanceId === null) return NO_INPUTS
   const [before, program] = await Promise.all([engine.resultsBefore(run), engine.program(run)])
   return { before, program }
 })

@@ -3,14 +3,14 @@
  * name that a worker gives itself; workers of the same name in two tenants are distinct.
  */
 import type { EngineApi } from '../../engine/api.ts'
-import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
+import { type PetrelError, runError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Speaker } from '../../model/leases.ts'
 import type { RunRow, WorkerRow } from '../../model/rows.ts'
 import { type Caller, holderOf, maySee } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
-import { findRun, knownRun } from './find.ts'
+import { findRun, knownRun, noRun } from './find.ts'
 
 /** Without the tenant, which is the caller's. */
 export type FetchAsked = Omit<LeaseFetch, 'tenant'>
@@ -59,16 +59,17 @@ export const settleRuns = operation(
     if (reports.length === 0) return []
     const { engine, caller } = use
     const visible = await visibleTo(use, reports)
-    const own = reports.flatMap((report) => {
+    const own: LeaseReport[] = []
+    for (const report of reports) {
       const id = readId(report.runId)
-      return id !== null && visible(id) ? [asStored(report, id, caller)] : []
-    })
+      if (id !== null && visible(id)) own.push(asStored(report, id, caller))
+    }
     if (own.length === reports.length) return engine.leases.settle(own)
     const settled = (await engine.leases.settle(own)).values()
     return reports.map((report) => {
       const id = readId(report.runId)
       const seen = id !== null && visible(id)
-      return seen ? (settled.next().value as LeaseSettled | PetrelError) : missing('run', report.runId)
+      return seen ? (settled.next().value as LeaseSettled | PetrelError) : noRun(report.runId)
     })
   },
 )

@@ -13,7 +13,7 @@ import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import { type Caller, holderOf } from '../../operations/caller.ts'
 import type { Perform } from '../../operations/operation.ts'
-import { deliverRuns, runInputs } from '../../operations/runs/deliver.ts'
+import { deliverRuns, NO_INPUTS, needsInputs, runInputs } from '../../operations/runs/deliver.ts'
 import { fetchRuns, renewLease, returnRuns, settleRuns } from '../../operations/runs/leases.ts'
 import { InboxRunReply, inboxRunWire } from '../../wire/inbox-run.ts'
 import type { Value } from '../../wire/schema.ts'
@@ -253,7 +253,7 @@ function failed({ error, retryable = null }: Value<typeof FailRequest>): LeaseOu
  * results of the earlier steps of its workflow.
  */
 async function claimedWire(perform: Perform, run: RunRow): Promise<ClaimedRun> {
-  const { before, program } = await perform(runInputs, run)
+  const { before, program } = needsInputs(run) ? await perform(runInputs, run) : NO_INPUTS
   return {
     ...inboxRunWire(run),
     epoch: run.epoch,
