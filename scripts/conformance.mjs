@@ -4,7 +4,7 @@
  * servers of our own, on a fresh SQLite file and on a fresh Postgres database. Other options (`--test`, `--skip`,
  * `--level`, `--category`) go to the runner. `--servers N`: so many on each store, asked in turn, request by request.
  *
- * The suite lies outside the repository: in OJS_CONFORMANCE_DIR, else in ../shared/ojs-conformance. Two cases wait for
+ * The suite is outside the repository: in OJS_CONFORMANCE_DIR, else in ../shared/ojs-conformance. Two cases wait for
  * whole minutes; they run on servers of their own beside the others, so that a run takes as long as they do.
  */
 import { spawn } from 'node:child_process'

@@ -16,8 +16,8 @@ import { findPostgres } from './services/postgres.mjs'
 const keeperFile = fileURLToPath(new URL('services/keeper.mjs', import.meta.url))
 
 /**
- * Commands that examples, documents and clients need: how each says that it is there, and the Debian packages it comes
- * from. Go's race detector links with a C compiler. Debian's psycopg2 and jinja2 belong to Debian's own Python.
+ * Commands that examples, documents and clients need: a probe for each, and the Debian packages that contain
+ * it. Go's race detector links with a C compiler. Debian's psycopg2 and jinja2 belong to Debian's own Python.
  * @typedef {{ readonly command?: string, readonly probe: readonly string[], readonly packages: readonly string[] }} Tool
  * @type {{ readonly [name: string]: Tool }}
  */

@@ -132,7 +132,7 @@ func TestListWalksThroughAllPagesNewestFirst(t *testing.T) {
 		t.Errorf("listed %v, made %v", listed, made)
 	}
 	if runs.Next(ctx) || runs.Run() != nil {
-		t.Error("the walk goes on after its end")
+		t.Error("the iteration continues after its end")
 	}
 }
 

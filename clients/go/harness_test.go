@@ -75,7 +75,7 @@ func startServer() (func(), error) {
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if _, err := fmt.Sscanf(line, "listening on %s", &serverURL); err != nil {
 		stop()
-		return nil, fmt.Errorf("the server said %q", line)
+		return nil, fmt.Errorf("the server printed %q", line)
 	}
 	serverURL = strings.TrimSuffix(serverURL, ",")
 	made, err := exec.Command("node", program, "keys", "add", "--subject", "go", "--scope", "work", "--store", store, "--json").Output()

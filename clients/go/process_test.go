@@ -114,7 +114,7 @@ func (p *process) expect(t *testing.T, word string) string {
 	select {
 	case line, open := <-p.lines:
 		if !open || !strings.HasPrefix(line, word) {
-			t.Fatalf("the worker said %q, not %q", line, word)
+			t.Fatalf("the worker printed %q, not %q", line, word)
 		}
 		return strings.TrimSpace(strings.TrimPrefix(line, word))
 	case <-time.After(patience):

@@ -112,12 +112,12 @@ func (c *Client) Events(ctx context.Context, id string) ([]Event, error) {
 // had already ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	var answer runAnswer
-	said, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/cancel"), body: struct{}{}}, &answer)
+	reply, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/cancel"), body: struct{}{}}, &answer)
 	if err == nil {
 		return answer.Run, nil
 	}
 	// The first attempt may have cancelled it, although its response was lost.
-	if said.sent > 1 && errors.Is(err, ErrConflict) {
+	if reply.sent > 1 && errors.Is(err, ErrConflict) {
 		if run, readErr := c.Get(ctx, id); readErr == nil && run.Status == StatusCancelled {
 			return run, nil
 		}

@@ -133,7 +133,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
   }
   const afterCommit = new AfterCommit({ ...timed, forget })
   const { sessions, sweeper, clock, faults } = timed
-  /** The commit stands even if a notification fails: the part concerned finds the change at its next poll. */
+  /** The commit is valid even if a notification fails: the part concerned finds the change at its next poll. */
   const committed = (done: Committed<unknown>): void => {
     clock.saw(done.change.now)
     try {

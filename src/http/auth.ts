@@ -1,14 +1,15 @@
 /**
  * Access control. Three modes:
  *
- *   loopback   (default on 127.0.0.1) no key needed, unless the server was given a token of its own (`petrel dev`); whoever reaches this machine's own address may do everything.
+ *   loopback   (default on 127.0.0.1) no key needed, unless the server has a token (`petrel dev`); any client that
+ *              reaches this machine's own address may do everything.
  *              X-Petrel-Actor names the person, unverified. Requests that a browser sends for another site, or that a
- *              proxy passes on, are refused: they do not come from this machine, they only look so.
+ *              proxy passes on, are refused: they only seem to come from this machine.
  *   required   (everywhere else, or with --require-key) every route but health, manifest and documents needs a key.
  *   insecure   (only with --insecure) no key needed, for anyone who can connect. Names are unverified.
  *
- * A key that is sent is always checked, also where none is needed. It may do what its scopes say; bound to a tenant, it
- * sees and changes only what is the tenant's.
+ * A key that is sent is always checked, also where none is needed. Its scopes determine its permissions; bound to
+ * a tenant, it sees and changes only the tenant's data.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -31,7 +31,7 @@ for (const [network, bits] of [
 ] as const) {
   CLOSED.addSubnet(network, bits, 'ipv6')
 }
-/** The part of IPv6 that is routed at all; mapped and translated IPv4 lies outside it. */
+/** The part of IPv6 that is routed at all; mapped and translated IPv4 is outside it. */
 const GLOBAL = new BlockList()
 GLOBAL.addSubnet('2000::', 3, 'ipv6')
 

@@ -110,7 +110,7 @@ export const ERRORS = {
     status: 429,
     exit: 1,
     retryable: true,
-    hint: 'Wait as long as the Retry-After header says.',
+    hint: 'Wait as long as the Retry-After header requires.',
   },
   QUEUE_FULL: {
     status: 429,

@@ -36,7 +36,7 @@ export interface About {
   readonly meta?: Json
 }
 
-/** The child that stands for a result. `fire`: for an item, whose index comes again with the next firing. */
+/** The child that represents a result. `fire`: for an item, whose index comes again with the next firing. */
 export interface ChildRef {
   readonly $child: string
   readonly fire?: number

@@ -21,8 +21,8 @@ export interface Given {
   readonly context: ReadonlyMap<string, JsonText>
 }
 
-export function givenWire({ about: told, input, context }: Given): GivenWire {
-  const about = json(told) as About | null
+export function givenWire({ about: stored, input, context }: Given): GivenWire {
+  const about = json(stored) as About | null
   return {
     initiator: about?.initiator ?? null,
     meta: about?.meta ?? null,

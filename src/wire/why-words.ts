@@ -114,11 +114,11 @@ function admissionWords({ tokens, rules }: AdmissionReason): string {
 
 /** `let in if ctx.approved; else keep out` */
 export function rulesWords(rules: AdmissionReason['rules']): string {
-  const told = rules.map(({ when, allow }) => {
+  const words = rules.map(({ when, allow }) => {
     const verb = allow ? 'let in' : 'keep out'
     return when === null ? `else ${verb}` : `${verb} if ${when}`
   })
-  return [...told, ...(rules.at(-1)?.when === null ? [] : ['else keep out'])].join('; ')
+  return [...words, ...(rules.at(-1)?.when === null ? [] : ['else keep out'])].join('; ')
 }
 
 /** Entries of the context that rules read: what a person could write so that the rules admit. */

@@ -32,7 +32,7 @@ export interface Context<Previous = unknown> {
   /** The run's tenant; null: none. */
   readonly tenant: string | null
   readonly meta: { readonly [key: string]: Json }
-  /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class tells these apart. */
+  /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class distinguishes these. */
   readonly signal: AbortSignal
   readonly logger: Logger
   /** Results of the previous steps, by node key. */

@@ -31,7 +31,7 @@ export class Pace {
     this.#set(average === null ? ms : average + (ms - average) * NEWEST)
   }
 
-  /** Every slot has been busy for this long, whatever the average says. */
+  /** Every slot has been busy for this long, whatever the average is. */
   stalled(ms: number): void {
     this.#set(Math.max(ms, this.#averageMs ?? 0))
   }

@@ -31,8 +31,8 @@ Reply = Union[Answer, None]
 
 
 def error(http_status: int, code: str, retryable: bool = False, **details: Any) -> Answer:
-    told = {"code": code, "message": f"{code}!", "retryable": retryable, "hint": "do better", "details": details}
-    return Answer(http_status, {"error": told})
+    error = {"code": code, "message": f"{code}!", "retryable": retryable, "hint": "do better", "details": details}
+    return Answer(http_status, {"error": error})
 
 
 class FakeServer:

@@ -223,8 +223,8 @@ except petrel_client.MissingDriver as error:
     print(error)
 """
         # -S: only the packages that come with Python
-        said = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, text=True)
-        self.assertRegex(said.stdout, "needs psycopg2 to work by SQL .*python3-psycopg2")
+        reported = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, text=True)
+        self.assertRegex(reported.stdout, "needs psycopg2 to work by SQL .*python3-psycopg2")
 
 
 class Reports(unittest.TestCase):
@@ -260,7 +260,7 @@ class Reports(unittest.TestCase):
         self.addCleanup(worker.stop, 5)
         return server
 
-    def said(self, server: FakeServer, count: int) -> list:
+    def reported(self, server: FakeServer, count: int) -> list:
         reports = until(
             lambda: [asked for asked in server.asked if not asked.path.endswith("/claim")],
             lambda found: len(found) >= count,
@@ -271,24 +271,24 @@ class Reports(unittest.TestCase):
         """repeats the report of a result until it is answered"""
         server = self.work({"complete": [NOTHING, error(503, "unavailable", True), Answer(body={"run": RUN})]})
         body = {"worker_id": "w", "epoch": 4, "result": [7]}
-        self.assertEqual(self.said(server, 3), [("complete", body)] * 3)
+        self.assertEqual(self.reported(server, 3), [("complete", body)] * 3)
 
     def test_lost(self) -> None:
         """reports nothing more about a run that it has lost"""
         server = self.work({"complete": [error(409, "conflict", status="leased")]})
-        self.said(server, 1)
+        self.reported(server, 1)
         until(lambda: len([path for path in server.paths() if path.endswith("/claim")]), lambda claims: claims > 3)
-        self.assertEqual(len(self.said(server, 1)), 1)
+        self.assertEqual(len(self.reported(server, 1)), 1)
 
     def test_no_handler(self) -> None:
         """returns a run without a handler, instead of failing it"""
         server = self.work({"release": [Answer(body={"run": RUN})]}, type="billing.refund.v1")
-        self.assertEqual(self.said(server, 1), [("release", {"worker_id": "w", "epoch": 4})])
+        self.assertEqual(self.reported(server, 1), [("release", {"worker_id": "w", "epoch": 4})])
 
     def test_unstorable(self) -> None:
         """fails a run whose result the server refuses"""
         server = self.work({"complete": [error(413, "payload_too_large")], "fail": [Answer(body={"run": RUN})]})
-        [_, (word, body)] = self.said(server, 2)
+        [_, (word, body)] = self.reported(server, 2)
         self.assertEqual((word, body["retryable"], body["error"]["code"]), ("fail", False, "invalid_result"))
 
     def test_own_heartbeat(self) -> None:
@@ -306,5 +306,5 @@ class Reports(unittest.TestCase):
         server = self.work(
             {"heartbeat": [answer], "complete": [Answer(body={"run": RUN})]}, handler=long, lease_seconds=1
         )
-        self.said(server, 3)
+        self.reported(server, 3)
         self.assertTrue(all(290 < seconds <= 300 for seconds in beats), beats)

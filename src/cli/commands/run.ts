@@ -39,7 +39,7 @@ const HELP = `
 Exits 0 when the instance completed, 1 when it failed, was cancelled or compensated, ended
 partial, or only waits. A dry run (--mock) touches no store and no service: types without a
 handler return their input, gates are approved, delays and retries take no time. The outcomes
-file says otherwise per node key or type:
+file overrides this per node key or type:
 
   payment.charge:            # one answer per attempt
     - error: card declined

@@ -153,7 +153,7 @@ function readError(part: Part, categories: Categories): Failure | null {
   const retryable = part.get('retryable').flag('retryable')
   return {
     code: part.get('code').text('code') ?? 'mocked',
-    message: part.get('message').text('message') ?? 'the outcomes file says so',
+    message: part.get('message').text('message') ?? 'the error of the outcomes file',
     ...(category === null ? {} : { category }),
     ...(retryable === null ? {} : { retryable }),
   }

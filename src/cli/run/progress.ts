@@ -103,13 +103,13 @@ function createdAt(entry: RunRow | InstanceRow | string): number {
 /** Large fan-outs are summarised in numbers, with the failed and retried runs named. */
 function summarised(runs: readonly RunRow[]): readonly (RunRow | string)[] {
   if (runs.length <= SHOWN_RUNS) return runs
-  const told = runs
+  const named = runs
     .filter((r) => r.status === 'failed' || (r.attempt > 0 && r.status !== 'succeeded'))
     .slice(0, SHOWN_RUNS - 1)
   const by = new Map<string, number>()
   for (const run of runs) by.set(run.status, (by.get(run.status) ?? 0) + 1)
   const more = runs.length >= READ_RUNS ? ` (first ${READ_RUNS})` : ''
-  return [`${[...by].map(([status, n]) => `${n} ${status}`).join(', ')}${more}`, ...told]
+  return [`${[...by].map(([status, n]) => `${n} ${status}`).join(', ')}${more}`, ...named]
 }
 
 function runLine(terminal: Terminal, run: RunRow, now: number): string {

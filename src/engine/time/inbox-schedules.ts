@@ -91,7 +91,7 @@ export class InboxScheduler implements InboxScheduling {
       await store.inboxSchedules.advance({ id: row.id, from: row.nextRunAt, nextRunAt })
       dueAt(nextRunAt)
     } catch (error) {
-      // The fault lies in the row, so it would be the same at every sweep.
+      // The fault is in the row, so every sweep would find it again.
       if (!(error instanceof StoreDataError)) throw error
       await this.#disable(row, error.message)
     }

@@ -1,9 +1,9 @@
 /**
- * What a deploy does to the versions of a name.
+ * The effect of a deploy on the versions of a name.
  *
- *   created    a version that was not there; without one of its own it gets the next number
+ *   created    a new version; without an explicit one it gets the next number
  *   unchanged  the same text again
- *   replaced   another text under a version that nobody has started yet
+ *   replaced   another text under a version that has not been started yet
  *   restored   the same text as a retired version, which is in service again
  *
  * Another text under a version that was started is refused: its instances say that they are of this version.

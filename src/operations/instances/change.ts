@@ -26,8 +26,8 @@ export const startDefinition = operation(
     const { Catalog } = await import('../definitions/catalog.ts')
     const catalog = new Catalog({ engine, logger })
     const made = await catalog.start({ ...asked, tenant: caller.tenant, actor: actorOf(caller) })
-    const [row, told] = await Promise.all([engine.queries.instance(made.id), given(engine, made.id)])
-    return { ...made, row, given: told }
+    const [row, origin] = await Promise.all([engine.queries.instance(made.id), given(engine, made.id)])
+    return { ...made, row, given: origin }
   },
 )
 

@@ -67,12 +67,12 @@ export interface InstanceShown {
 export const showInstance = operation({ scope: 'read' }, async (use, { id: name }: ById): Promise<InstanceShown> => {
   const view = await findView(use, name)
   const { id } = view.instance
-  const [results, told, own] = await Promise.all([
+  const [results, origin, own] = await Promise.all([
     use.engine.shownResults(id, PAGE_BYTES),
     given(use.engine, id),
     projectionOf(view.instance).own?.(use.engine, view.instance),
   ])
-  return { view, given: told, results, own: own ?? null }
+  return { view, given: origin, results, own: own ?? null }
 })
 
 export const instanceNet = operation(
@@ -192,7 +192,7 @@ export const storedArguments = operation(
     throw new PetrelError('not_found', `there is no reference ${ref}`, {
       kind: 'reference',
       id: ref,
-      hint: 'It is what a {"$ref": "x:7"} in arguments says: x and a number.',
+      hint: 'It is the value of a {"$ref": "x:7"} in arguments: x and a number.',
     })
   },
 )

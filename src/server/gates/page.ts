@@ -144,7 +144,7 @@ function aboutPart({ view, invitation }: Shown): string {
     rows.push(['Until', `${moment(gate.dueAt)}; without a decision it is then ${word(gate.onTimeout === 'approve')}`])
   }
   rows.push(['Asked', moment(gate.createdAt)])
-  return list(rows, 'Where it stands')
+  return list(rows, 'Current state')
 }
 
 function argsPart(args: Json): string {
@@ -166,7 +166,7 @@ function votesPart({ standing }: GateView): string {
     const why = reason === null ? '' : `<br><span class="lead">${escapeHtml(reason)}</span>`
     return `<li>${escapeHtml(by ?? 'somebody')} ${word(approved)} <span class="dim">on ${moment(at)}</span>${why}</li>`
   })
-  return `<h2>Said so far</h2>\n<ul>\n${lines.join('\n')}\n</ul>`
+  return `<h2>Votes so far</h2>\n<ul>\n${lines.join('\n')}\n</ul>`
 }
 
 function formPart({ view, sent }: Shown): string {

@@ -44,7 +44,7 @@ const HOLD = {
 
 export type Hold = { readonly [K in keyof typeof HOLD]: Value<(typeof HOLD)[K]> }
 
-const SAID = {
+const REPORT_EXTRAS = {
   set: optional(
     entries(anything(), {
       description:
@@ -63,7 +63,7 @@ const SAID = {
   ),
 }
 
-export interface Said {
+export interface ReportExtras {
   readonly set?: { readonly [name: string]: unknown } | null
   readonly notes?: readonly unknown[] | null
 }
@@ -143,7 +143,7 @@ export const HeartbeatReply = named(
 
 export const CompleteRequest = named(
   'CompleteRequest',
-  asked('a complete', { ...HOLD, result: optional(anything('Any JSON value.')), ...SAID }),
+  asked('a complete', { ...HOLD, result: optional(anything('Any JSON value.')), ...REPORT_EXTRAS }),
 )
 
 const ERROR_HINT = '{ "message": "what went wrong", "code": "card_declined" }'
@@ -172,7 +172,7 @@ export const FailRequest = named(
     retryable: optional(
       flag('false: it has failed for good. true: it is retried if an attempt is left, whatever the policy.'),
     ),
-    ...SAID,
+    ...REPORT_EXTRAS,
   }),
 )
 
@@ -191,7 +191,7 @@ export const LaterRequest = named(
       maximum: MAX_LATER_MS / 1000,
       hint: 'the delay, such as 60; 0: none',
     }),
-    ...SAID,
+    ...REPORT_EXTRAS,
   }),
 )
 

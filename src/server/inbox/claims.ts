@@ -31,7 +31,7 @@ import {
   type Hold,
   LaterRequest,
   ReleaseRequest,
-  type Said,
+  type ReportExtras,
   StopReply,
   StopRequest,
 } from './claim-wire.ts'
@@ -201,7 +201,7 @@ export const CLAIM_ROUTES = [
 
 interface Reported {
   readonly params: { readonly id: string }
-  readonly body: Hold & Said
+  readonly body: Hold & ReportExtras
   readonly caller: Caller
   readonly perform: Perform
 }

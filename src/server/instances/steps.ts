@@ -21,7 +21,7 @@ export const STEP_ROUTES = [
     'GET /v1/instances/:id/steps',
     {
       tag: 'Instances',
-      summary: 'Where each step stands',
+      summary: 'The state of each step',
       description: 'Of every notation, in the order of the definition.',
       does: listSteps,
       query: {

@@ -55,7 +55,7 @@ const RESUME = {
   summary: 'Read the checkpoint of a job, if it has one (official client)',
   does: showCheckpoint,
   otherQuery: 'ignored',
-  answers: { '200': { description: '`has_checkpoint` says whether.', schema: CheckpointResumed } },
+  answers: { '200': { description: '`has_checkpoint` is true if there is one.', schema: CheckpointResumed } },
   errors: ['not_found'],
 } as const
 

@@ -82,7 +82,7 @@ const SOURCE = 'ojs://petrel/engine/store'
 /** The most bytes of results that are included in completions, per call. */
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** Stands for a stored event that cannot be read; it passes every filter of types. */
+/** Replaces a stored event that cannot be read; it passes every filter of types. */
 export const UNREADABLE = 'system.unreadable_event'
 
 /**

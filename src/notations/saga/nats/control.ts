@@ -32,7 +32,7 @@ const ACTS: { readonly [what in Control]: { readonly scope: Scope; readonly act:
   cancel: { scope: 'enqueue', act: async (perform, fields) => sagaViewWire(await perform(cancelSaga, named(fields))) },
 }
 
-/** `reach`: the tenant whose sagas the subject of the request stands for; null: all sagas. */
+/** `reach`: the tenant whose sagas the subject of the request selects; null: all sagas. */
 export async function answerControl(
   { operations, logger, maxBytes }: ControlParams,
   what: Control,

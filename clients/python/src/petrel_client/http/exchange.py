@@ -160,21 +160,21 @@ def _readable(sock: Any) -> bool:
 
 def _error(status: int, headers: http.client.HTTPMessage, text: bytes, resent: bool) -> PetrelError:
     try:
-        told = json.loads(text)["error"]
-        told = told if isinstance(told, dict) else {"message": str(told)}
+        error = json.loads(text)["error"]
+        error = error if isinstance(error, dict) else {"message": str(error)}
     except (ValueError, TypeError, KeyError):
-        told = {"message": text.decode("utf-8", "replace")[:200] or f"HTTP {status}"}
-    details = dict(told.get("details") or {})
+        error = {"message": text.decode("utf-8", "replace")[:200] or f"HTTP {status}"}
+    details = dict(error.get("details") or {})
     if resent:
         details["resent"] = True
     rest: Dict[str, Any] = {
-        "code": str(told.get("code", f"http_{status}")),
+        "code": str(error.get("code", f"http_{status}")),
         "details": details,
-        "hint": told.get("hint"),
+        "hint": error.get("hint"),
         "status": status,
     }
-    message = str(told.get("message", f"HTTP {status}"))
-    if status == 429 or status >= 502 or (status >= 500 and told.get("retryable") is True):
+    message = str(error.get("message", f"HTTP {status}"))
+    if status == 429 or status >= 502 or (status >= 500 and error.get("retryable") is True):
         return Unavailable(message, retry_after=_retry_after(headers.get("Retry-After")), **rest)
     kind = _CLASSES.get(status, InvalidRequest if status < 500 else PetrelError)
     return kind(message, **rest)

@@ -97,8 +97,8 @@ class HttpTransport:
         error = {"message": failure.message, "code": failure.code, "details": details}
         if failure.category is not None:
             error["category"] = failure.category
-        told = {"error": error} if failure.retryable is None else {"error": error, "retryable": failure.retryable}
-        self._of_lease(claim, "fail", told)
+        body = {"error": error} if failure.retryable is None else {"error": error, "retryable": failure.retryable}
+        self._of_lease(claim, "fail", body)
 
     def release(self, claim: Claim) -> None:
         self._of_lease(claim, "release", {})

@@ -228,8 +228,8 @@ def _last_error(claim: Claim, failure: Failure, final: bool) -> str:
     """Only a text can be stored. For a step that has ended, the engine reads further fields from it."""
     if failure.category is None or claim.run.instance_id is None or not final:
         return failure.message
-    told = {"message": failure.message, "code": failure.code, "category": failure.category}
-    return json.dumps(told if failure.details is None else {**told, "details": failure.details})
+    fields = {"message": failure.message, "code": failure.code, "category": failure.category}
+    return json.dumps(fields if failure.details is None else {**fields, "details": failure.details})
 
 
 def _uuid(id: str) -> str:

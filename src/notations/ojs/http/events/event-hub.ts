@@ -86,7 +86,7 @@ export class EventHub {
     }
   }
 
-  /** Waits until there is something after `place`; empty when the signal says to stop. */
+  /** Waits until there is something after `place`; empty when the signal is aborted. */
   async after(place: number, signal: AbortSignal): Promise<Portion> {
     while (!signal.aborted && !this.#closing.aborted) {
       if (this.#looking && place < this.#place) return this.#kept(place) ?? (await this.#read(place))

@@ -254,7 +254,7 @@ function parse(text: string): { readonly [key: string]: unknown } {
       return message as { readonly [key: string]: unknown }
     }
   } catch {
-    // Said below.
+    // Logged below.
   }
   throw new RequestError('invalid_payload', 'a message is one JSON object, as text')
 }

@@ -68,7 +68,7 @@ export const PROGRESS_ROUTES = [
       summary: 'Read the progress of a job',
       does: showProgress,
       otherQuery: 'ignored',
-      answers: { '200': { description: 'The last report; `reported` says whether there was one.', schema: Progress } },
+      answers: { '200': { description: 'The last report; `reported` is false if there was none.', schema: Progress } },
       errors: ['not_found'],
     },
     async ({ params, perform }) => progressWire(await ofJob(params.id, '', perform(showProgress, params))),

@@ -1,7 +1,7 @@
 /**
  * Under which names each caller has asked for work. Official clients name their worker when they fetch and when they
- * beat, not when they report: a report that could come from two workers is told apart by its caller, which is an
- * address together with a key. A caller that has spoken for several workers says nothing: any of them may report.
+ * beat, not when they report: a report that could come from two workers is attributed by its caller, which is an
+ * address together with a key. A caller that has acted for several workers proves nothing: any of them may report.
  */
 import type { FastifyRequest } from 'fastify'
 import { callerKey } from '../../../../http/caller.ts'

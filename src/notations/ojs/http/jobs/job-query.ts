@@ -74,7 +74,7 @@ function inStates(states: readonly JobState[] | null): Pick<RunFilter, 'status' 
   return { status: states.flatMap((state) => STATUSES[state] ?? []), wait: wait.length === 0 ? null : wait }
 }
 
-/** Fields of a body. An empty text stands for none. */
+/** Fields of a body. An empty text means none. */
 function fieldsFor(allowed: readonly JobState[]) {
   const states = statesIn(allowed)
   return {

@@ -1,4 +1,4 @@
-/** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
+/** Runs as jobs for a reply, with their data from elsewhere: their failures, their positions in workflows. */
 
 import { isolated } from '../../../../kernel/isolated.ts'
 import { readStored } from '../../../../kernel/json-limits.ts'

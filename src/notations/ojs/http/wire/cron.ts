@@ -91,7 +91,7 @@ export const CronItemList = object({ items: list(CronItem), pagination: Paginati
 
 export const CronItemRemoved = object({ deleted: flag(), id: text(), name: text() })
 
-/** `name`: as its reader knows it. `href` given: long values of the job are left out, and it says where to read them. */
+/** `name`: as its reader knows it. `href` given: long values of the job are left out, and it is the link to them. */
 export function cronWire(row: ScheduleRow, name: string, href: string | null = null): CronWire {
   const { about, run } = JSON.parse(row.template) as { readonly about?: CronAbout; readonly run?: EnqueueParams }
   // Made by the SDK: what it starts may be a workflow, which has no words here.

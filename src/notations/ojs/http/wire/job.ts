@@ -174,7 +174,7 @@ export function jobWire(run: RunRow, extras: JobExtras): JobWire {
   const retried = retriedRun(run.meta)
   const worker = unscopedName(run.leasedBy)
   return {
-    // first, so that no extension can stand in the place of what the server says
+    // first, so that no extension can replace a field of the server
     ...envelope.rest,
     specversion: '1.0',
     id: run.id,
@@ -182,7 +182,7 @@ export function jobWire(run: RunRow, extras: JobExtras): JobWire {
     state,
     queue: run.queue,
     args: argsOf(run),
-    // whose job it is counts, whatever the client's own meta says of it
+    // the owner of the job counts, whatever the client's own meta contains
     meta: run.tenant === null ? meta : { ...meta, tenant_id: run.tenant },
     priority: 100 - run.priority,
     attempt: startsOf(run),
