@@ -92,7 +92,7 @@ export function checkGateOptions(options: Json, timeoutMs: number | null = null)
   const report = (path: string, message: string): void => void problems.push({ path, message })
   const given = options as { readonly [key: string]: Json | undefined }
   for (const key of ['title', 'description']) {
-    if (given[key] !== undefined && typeof given[key] !== 'string') report(key, 'a text')
+    if (given[key] !== undefined && typeof given[key] !== 'string') report(key, 'a string')
   }
   if (given['excludeInitiator'] !== undefined && typeof given['excludeInitiator'] !== 'boolean') {
     report('excludeInitiator', 'true or false')

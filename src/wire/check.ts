@@ -21,7 +21,7 @@ export function noteMistakes(of: Schema, part: Part, name: string): void {
     case 'string':
       return ofText(of, part, name)
     case 'boolean':
-      return part.wrong(`${name} is true or false, this is ${kindOf(part.value)}`, hintOf(of, 'write true or false'))
+      return part.wrong(`${name} must be true or false, not ${kindOf(part.value)}`, hintOf(of, 'write true or false'))
     default:
       return ofNumber(of, part, name)
   }
@@ -38,7 +38,7 @@ function ofMapping(of: Schema, part: Part, name: string): void {
   const what = of[NOTE]?.what ?? name
   const { value } = part
   if (!isMapping(value)) {
-    return part.wrong(`${what} is a mapping, this is ${kindOf(value)}`, hintOf(of, 'write { name: value }'))
+    return part.wrong(`${what} must be a mapping, not ${kindOf(value)}`, hintOf(of, 'write { name: value }'))
   }
   if (closed) part.hasOnly([...keys], what)
   for (const [key, field] of fields) {
@@ -63,7 +63,7 @@ function ofList(of: Schema, part: Part, name: string): void {
   const hint = hintOf(of, null)
   if (!Array.isArray(value)) return void part.items(name)
   if (value.length > most) {
-    return part.wrong(`${name} is a list of ${range({ least, most })}, this is ${value.length} of them`, hint)
+    return part.wrong(`${name} must be a list of ${range({ least, most })}, not ${value.length} of them`, hint)
   }
   if (value.length < least) part.wrong(`${name} names at least ${least === 1 ? 'one' : least}`, hint)
   if (items !== null) for (const item of part.items(name)) noteMistakes(items, item, `an entry of ${name}`)
@@ -77,9 +77,9 @@ function ofText(of: Schema, part: Part, name: string): void {
   const problem = textFits(plan, value)
   if (typeof problem === 'string') return part.wrong(problem, hint)
   const long = typeof value === 'string' && value.length > plan.most && is === undefined
-  const expected = is ?? (plan.most === Number.POSITIVE_INFINITY ? 'a text' : `a text of ${range(plan)} characters`)
+  const expected = is ?? (plan.most === Number.POSITIVE_INFINITY ? 'a string' : `a string of ${range(plan)} characters`)
   const found = long ? `${value.length} characters long` : kindOf(value)
-  part.wrong(`${name} is ${expected}, this is ${found}`, hint ?? textHint(value))
+  part.wrong(`${name} must be ${expected}, not ${found}`, hint ?? textHint(value))
 }
 
 function range({ least, most }: { readonly least: number; readonly most: number }): string {
@@ -88,7 +88,7 @@ function range({ least, most }: { readonly least: number; readonly most: number 
 
 function textHint(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: '${value}'`
-  return value === '' ? 'leave it out, or write a text' : 'write one text'
+  return value === '' ? 'leave it out, or write a string' : 'write one string'
 }
 
 function ofNumber(of: Schema, part: Part, name: string): void {
@@ -98,7 +98,7 @@ function ofNumber(of: Schema, part: Part, name: string): void {
   const bounds = bounded ? ` from ${least} to ${most}` : floor ? ` of at least ${least}` : ''
   const kind = type === 'integer' ? 'a whole number' : 'a number'
   const hint = hintOf(of, `for example ${floor ? least : 1}`)
-  part.wrong(`${name} is ${kind}${bounds}, this is ${kindOf(part.value)}`, hint)
+  part.wrong(`${name} must be ${kind}${bounds}, not ${kindOf(part.value)}`, hint)
 }
 
 function hintOf(of: Schema, fallback: string | null): string | null {

@@ -127,12 +127,12 @@ finals: a
       "3:12 onFailure: onFailure cannot be 'undo' (one of: abort, compensate, retry)",
       '6:10 nodes.a.run: a run needs the type of its handler (for example run: order.validate)',
       "6:12 nodes.a.run.typ: a run has no key 'typ' (did you mean 'type'?)",
-      "7:14 nodes.a.timeout: timeout is a duration, this is 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
-      "8:12 nodes.a.retry: a retry policy is a mapping, this is 'many' (keys: maxAttempts, backoff, initial, coefficient, max, jitter, nonRetryable, retryOn, deadLetter)",
+      "7:14 nodes.a.timeout: timeout must be a duration, not 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+      "8:12 nodes.a.retry: a retry policy must be a mapping, not 'many' (keys: maxAttempts, backoff, initial, coefficient, max, jitter, nonRetryable, retryOn, deadLetter)",
       "10:5 nodes.b: node 'b' does two things at once: run and gate (a node does one; connect two with next)",
       "14:12 nodes.c.queue: 'queue' belongs to a run, node 'c' is a gate",
       '15:21 nodes.c.next.first[0]: an arc names its target ({ to: node, when: guard })',
-      "16:9 finals: finals is a list, this is 'a' (write [a])",
+      "16:9 finals: finals must be a list, not 'a' (write [a])",
     ])
   })
 
@@ -251,7 +251,7 @@ describe('mistakes in a workflow of jobs', () => {
     [
       'a duration without a unit',
       'type: chain\nsteps: [{ type: a.b, timeout: "5" }]\n',
-      "2:31 steps[0].timeout: timeout is a duration, this is '5'",
+      "2:31 steps[0].timeout: timeout must be a duration, not '5'",
     ],
     ['a tab', 'type: chain\nsteps:\n\t- x\n', '3:1 : '],
     ['a key twice', 'type: chain\ntype: group\n', '2:1 type: Map keys must be unique (keep one of the two)'],

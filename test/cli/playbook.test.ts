@@ -66,7 +66,7 @@ describe('petrel run', () => {
 
   it('an input that is not a mapping is refused', async () => {
     const { code, err } = await sh.petrel('run', write(`workflow:\n${run('a', 'true')}`), '--input', '[1]')
-    expect([code, err]).toEqual([2, expect.stringContaining('is a mapping of names to values, this is a list')])
+    expect([code, err]).toEqual([2, expect.stringContaining('must be a mapping of names to values, not a list')])
   })
 
   it('--mock calls no tool: steps return the given outcomes, and delays are skipped', async () => {

@@ -51,7 +51,7 @@ function check({ workflowName, runtime, isEnabled, intentType, description }: Li
   }
   if (intentType !== undefined) checkText(intentType, 'intentType', 255, "a word such as 'workflow'")
   if (description !== undefined && description !== null && description !== '') {
-    checkText(description, 'description', 10_000, 'a text')
+    checkText(description, 'description', 10_000, 'a string')
   }
 }
 

@@ -52,7 +52,7 @@ describe('a vote is refused', () => {
   })
 
   it('without a name, where names count', () => {
-    expect(() => checkVote(gate({ quorum: 2 }), vote(null), [])).toThrow(/a name is needed/)
+    expect(() => checkVote(gate({ quorum: 2 }), vote(null), [])).toThrow(/requires the name of the voter/)
     expect(() => checkVote(gate({}), vote(null), [])).not.toThrow()
   })
 

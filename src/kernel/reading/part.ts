@@ -62,7 +62,7 @@ export class Part {
   /** Notes every key that is not among these. false: not a mapping at all. */
   hasOnly(keys: readonly string[], what: string): boolean {
     if (!this.isObject) {
-      this.wrong(`${what} is a mapping, this is ${kindOf(this.value)}`, `keys: ${keys.join(', ')}`)
+      this.wrong(`${what} must be a mapping, not ${kindOf(this.value)}`, `keys: ${keys.join(', ')}`)
       return false
     }
     for (const key of Object.keys(this.value as object)) {
@@ -80,7 +80,7 @@ export class Part {
 
   entries(what: string): readonly (readonly [string, Part])[] {
     if (!this.isObject) {
-      if (this.given) this.wrong(`${what} is a mapping, this is ${kindOf(this.value)}`, 'write { name: value }')
+      if (this.given) this.wrong(`${what} must be a mapping, not ${kindOf(this.value)}`, 'write { name: value }')
       return []
     }
     return Object.keys(this.value as object).map((key) => [key, this.get(key)] as const)
@@ -88,13 +88,13 @@ export class Part {
 
   items(what: string): readonly Part[] {
     if (Array.isArray(this.value)) return this.value.map((v, i) => new Part(this.notes, v, [...this.path, i]))
-    if (this.given) this.wrong(`${what} is a list, this is ${kindOf(this.value)}`, `write [${shown(this.value)}]`)
+    if (this.given) this.wrong(`${what} must be a list, not ${kindOf(this.value)}`, `write [${shown(this.value)}]`)
     return []
   }
 
   text(what: string): string | null {
     if (typeof this.value === 'string' && this.value !== '') return this.value
-    if (this.given) this.wrong(`${what} is a text, this is ${kindOf(this.value)}`, textHint(this.value))
+    if (this.given) this.wrong(`${what} must be a string, not ${kindOf(this.value)}`, textHint(this.value))
     return null
   }
 
@@ -102,7 +102,7 @@ export class Part {
     const { value } = this
     if (typeof value === 'number' && value >= least && value <= most) return value
     const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`
-    if (this.given) this.wrong(`${what} is a number ${range}, this is ${kindOf(value)}`, `for example ${least}`)
+    if (this.given) this.wrong(`${what} must be a number ${range}, not ${kindOf(value)}`, `for example ${least}`)
     return null
   }
 
@@ -111,13 +111,13 @@ export class Part {
     const { value } = this
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
     const range = bounds.most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
-    if (this.given) this.wrong(`${what} is a whole number ${range}, this is ${kindOf(value)}`, `for example ${least}`)
+    if (this.given) this.wrong(`${what} must be a whole number ${range}, not ${kindOf(value)}`, `for example ${least}`)
     return null
   }
 
   flag(what: string): boolean | null {
     if (typeof this.value === 'boolean') return this.value
-    if (this.given) this.wrong(`${what} is true or false, this is ${kindOf(this.value)}`, 'write true or false')
+    if (this.given) this.wrong(`${what} must be true or false, not ${kindOf(this.value)}`, 'write true or false')
     return null
   }
 
@@ -138,7 +138,7 @@ export class Part {
     const ms = parseDuration(this.value)
     if (ms === null && this.given) {
       this.wrong(
-        `${what} is a duration, this is ${kindOf(this.value)}`,
+        `${what} must be a duration, not ${kindOf(this.value)}`,
         'for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds',
       )
     }
@@ -151,7 +151,7 @@ export class Part {
     if (ms !== null && ms > 0) return ms
     if (this.given) {
       this.wrong(
-        `${what} is an ISO 8601 duration longer than nothing, this is ${kindOf(this.value)}`,
+        `${what} must be an ISO 8601 duration longer than zero, not ${kindOf(this.value)}`,
         'for example PT1S, PT5M or PT1H30M; at most 100 years',
       )
     }
@@ -169,7 +169,7 @@ export class Part {
     if (isPlain(value)) {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, this.checkJson(v, [...path, k])]))
     }
-    this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: 'write it as a text' })
+    this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: 'write it as a string' })
     return null
   }
 }
@@ -185,7 +185,7 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
   if (typeof value === 'string')
-    return value === '' ? 'an empty text' : `'${value.length > 40 ? `${value.slice(0, 37)}…` : value}'`
+    return value === '' ? 'an empty string' : `'${value.length > 40 ? `${value.slice(0, 37)}…` : value}'`
   return String(value)
 }
 
@@ -196,7 +196,7 @@ function shown(value: unknown): string {
 
 function textHint(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: '${value}'`
-  return value === '' ? 'leave it out, or give a text' : 'write one text'
+  return value === '' ? 'leave it out, or give a string' : 'write one string'
 }
 
 /** The word meant by a typing error; null: none is close. */

@@ -39,7 +39,7 @@ describe('refused syntax', () => {
       ["3:10 : '*a' is inside its own target (write out what is meant)"],
     ],
     ['an alias of nothing', 'a: *b\n', ["1:4 : no '&b' comes before '*b' (write out what is meant)"]],
-    ['a list as a key', '{ [a]: 1 }\n', ['1:3 : a list cannot be a key (write a text)']],
+    ['a list as a key', '{ [a]: 1 }\n', ['1:3 : a list cannot be a key (write a string)']],
     [
       'lists in lists without end',
       `a: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n`,

@@ -136,7 +136,7 @@ function oddKeys(document: Document, at: (offset: number) => TextPlace): Located
       found.push(
         isMap(pair.key)
           ? mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`)
-          : mistakeAt(place, 'a list cannot be a key', 'write a text'),
+          : mistakeAt(place, 'a list cannot be a key', 'write a string'),
       )
       return visit.SKIP
     },

@@ -29,7 +29,7 @@ export function readTexts(app: FastifyInstance): void {
   })
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const type = request.headers['content-type'] ?? 'of no type'
-    throw new RequestError('invalid_request', `a definition is YAML or JSON, this is ${type}`, { hint: HOW })
+    throw new RequestError('invalid_request', `a definition must be YAML or JSON, not ${type}`, { hint: HOW })
   })
 }
 

@@ -23,7 +23,7 @@ const RegistryRequest = named(
         text({
           description: 'If absent: unchanged.',
           maxLength: LONGEST_DESCRIPTION,
-          is: `a text of up to ${LONGEST_DESCRIPTION} characters`,
+          is: `a string of up to ${LONGEST_DESCRIPTION} characters`,
           fits: storable,
         }),
       ),

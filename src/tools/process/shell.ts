@@ -10,7 +10,7 @@ import { checkFolder, folderOf, notStarted } from './folder.ts'
 import { COMMAND_VARIABLE, SHELL_PROGRAM } from './shell-program.ts'
 
 const FIELDS: FieldTable = {
-  cmds: { types: ['list', 'text'], hint: 'A list of commands; each is one text for /bin/sh.' },
+  cmds: { types: ['list', 'text'], hint: 'A list of commands; each is one string for /bin/sh.' },
   cmd: { types: ['text'] },
   command: { types: ['text'] },
   env: { types: ['map'] },

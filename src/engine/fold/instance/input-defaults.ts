@@ -8,7 +8,7 @@ import type { Json } from '../../../net/net.ts'
 export function checkInput(defaults: Json | undefined, given: Json | null | undefined, where: string): void {
   if (!isMap(defaults) || given === null || given === undefined || isMap(given)) return
   const kind = Array.isArray(given) ? 'a list' : `a ${typeof given === 'string' ? 'text' : typeof given}`
-  throw new PetrelError('invalid_request', `${where} is a mapping of names to values, this is ${kind}`, {
+  throw new PetrelError('invalid_request', `${where} must be a mapping of names to values, not ${kind}`, {
     field: 'input',
   })
 }

@@ -89,7 +89,7 @@ function readRoles(part: Part): readonly string[] | null {
   if (!part.given) return null
   const items = part.items('roles')
   const roles = items.flatMap((item) => {
-    if (!item.given) item.wrong('roles lists names, this is empty', 'roles: [manager]')
+    if (!item.given) item.wrong('roles must name at least one role', 'roles: [manager]')
     return item.text('a role') ?? []
   })
   return roles.length === items.length && Array.isArray(part.value) ? roles : null

@@ -108,7 +108,7 @@ describe('mistakes across files', () => {
     expect(await folder.problems('main')).toEqual([
       "main.yaml:8:30 there is no step 'aa' (did you mean 'a'?)",
       "main.yaml:9:29 onFailure cannot be 'stop' (one of: abort, skip, compensate)",
-      `b.yaml:7:27 timeout is a duration, this is 'never' (${duration})`,
+      `b.yaml:7:27 timeout must be a duration, not 'never' (${duration})`,
       'c.yaml:6:5 no step can begin: every one depends on another (at least one step has no dependsOn)',
       "c.yaml:6:30 there is no step 'q' (steps: z)",
     ])

@@ -83,8 +83,8 @@ describe('governance', () => {
     ).toEqual([
       '5:25 spec.governance.quorum: 3 approvals can never come of 2 (a smaller quorum, or more who vote)',
       "5:55 spec.governance.onTimeout: onTimeout cannot be 'aprove' (did you mean 'approve'?)",
-      '7:30 spec.steps[0].governance: governance is a mapping, this is false (fields: title, description, form, roles, quorum, of, excludeInitiator, escalate, deadline, onTimeout)',
-      "8:42 spec.steps[1].governance.deadline: deadline is a duration, this is 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+      '7:30 spec.steps[0].governance: governance must be a mapping, not false (fields: title, description, form, roles, quorum, of, excludeInitiator, escalate, deadline, onTimeout)',
+      "8:42 spec.steps[1].governance.deadline: deadline must be a duration, not 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
     ])
   })
 })
@@ -120,7 +120,7 @@ describe('inputSchema and outputSchema', () => {
 `),
     ).toEqual([
       "10:27 spec.steps[0].inputSchema.properties.amount.type: not a JSON Schema: must be equal to one of the allowed values (did you mean 'number'?)",
-      '11:21 spec.steps[0].outputSchema: outputSchema is a JSON Schema, this is not a mapping (outputSchema: { type: object, required: [id] })',
+      '11:21 spec.steps[0].outputSchema: outputSchema must be a JSON Schema, which is a mapping (outputSchema: { type: object, required: [id] })',
       "13:20 spec.steps[1].inputSchema: not a JSON Schema: can't resolve reference #/definitions/none from id # (inputSchema: { type: object, required: [id] })",
       '14:32 spec.steps[1].outputSchema.minimum: not a JSON Schema: must be number (outputSchema: { type: object, required: [id] })',
     ])

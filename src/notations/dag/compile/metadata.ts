@@ -61,6 +61,6 @@ function readOwner(part: Part, reading: Reading): Json | null {
 
 function readMapping(part: Part, what: string): Json | null {
   if (part.given && !part.isObject)
-    part.wrong(`${what} are a mapping, this is ${kindOf(part.value)}`, `${what}: { team: growth }`)
+    part.wrong(`${what} must be a mapping, not ${kindOf(part.value)}`, `${what}: { team: growth }`)
   return part.isObject ? part.json() : null
 }

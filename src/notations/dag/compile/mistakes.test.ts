@@ -41,14 +41,14 @@ spec:
       "1:13 apiVersion: apiVersion cannot be 'ioa.dev/v1' (did you mean 'ioa.dev/v0.2'?)",
       "4:9 metadata.name: 'My Flow' cannot be the name of a workflow (small letters, digits and -; a letter first)",
       '6:10 metadata.owner: an owner has a name (owner: { name: growth, role: team })',
-      '7:11 metadata.labels: labels are a mapping, this is a list (labels: { team: growth })',
-      '8:12 metadata.version: version is a text, this is a list (write one text)',
+      '7:11 metadata.labels: labels must be a mapping, not a list (labels: { team: growth })',
+      '8:12 metadata.version: version must be a string, not a list (write one string)',
       "10:18 spec.failurePolicy: failurePolicy cannot be 'compensat' (did you mean 'compensate'?)",
-      "11:12 spec.timeout: timeout is a duration, this is 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
-      "12:20 spec.domainsInvolved: domainsInvolved is a list, this is 'growth' (write [growth])",
+      "11:12 spec.timeout: timeout must be a duration, not 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+      "12:20 spec.domainsInvolved: domainsInvolved must be a list, not 'growth' (write [growth])",
       "14:29 spec.steps[0].onFailure: onFailure cannot be 'ignore' (one of: abort, skip, compensate)",
-      '14:46 spec.steps[0].timeout: timeout is longer than nothing (for example 30s, 5m or 24h)',
-      "14:60 spec.steps[0].readOnly: readOnly is true or false, this is 'yes please' (write true or false)",
+      '14:46 spec.steps[0].timeout: timeout must be longer than zero (for example 30s, 5m or 24h)',
+      "14:60 spec.steps[0].readOnly: readOnly must be true or false, not 'yes please' (write true or false)",
     ])
   })
 
@@ -76,13 +76,13 @@ spec:
     [
       'steps that are no list',
       `${HEAD}spec: { steps: { a: 1 } }\n`,
-      ['4:16 spec.steps: steps is a list, this is a mapping (write […])'],
+      ['4:16 spec.steps: steps must be a list, not a mapping (write […])'],
     ],
     [
       'a spec that is no mapping',
       `${HEAD}spec: [1]\n`,
       [
-        '4:7 spec: a spec is a mapping, this is a list (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)',
+        '4:7 spec: a spec must be a mapping, not a list (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)',
       ],
     ],
     ['an unknown kind', 'kind: Workflw\n', ["1:7 kind: unknown kind 'Workflw' (did you mean 'Workflow'?)"]],
@@ -95,7 +95,7 @@ spec:
       'no slot for executions',
       `${HEAD}spec: { maxConcurrent: 0, steps: [{ name: a }] }\n`,
       [
-        '4:24 spec.maxConcurrent: maxConcurrent (instances that execute at once) is a whole number of at least 1, this is 0 (for example 1)',
+        '4:24 spec.maxConcurrent: maxConcurrent (instances that execute at once) must be a whole number of at least 1, not 0 (for example 1)',
       ],
     ],
   ])('%s', async (_, text, expected) => {
@@ -110,7 +110,7 @@ describe('mistakes in steps', () => {
       'a step that is a text',
       '- a',
       [
-        "6:7 spec.steps[0]: a step is a mapping, this is 'a' (fields: name, agent, action, uses, queue, with, timeout, retryPolicy, inputSchema, outputSchema, dependsOn, onFailure, readOnly, approval, workflow, governance)",
+        "6:7 spec.steps[0]: a step must be a mapping, not 'a' (fields: name, agent, action, uses, queue, with, timeout, retryPolicy, inputSchema, outputSchema, dependsOn, onFailure, readOnly, approval, workflow, governance)",
       ],
     ],
     [
@@ -128,7 +128,7 @@ describe('mistakes in steps', () => {
     [
       'dependsOn as a text',
       '- name: a\n- { name: b, dependsOn: a }',
-      ["7:29 spec.steps[1].dependsOn: dependsOn is a list, this is 'a' (write [a])"],
+      ["7:29 spec.steps[1].dependsOn: dependsOn must be a list, not 'a' (write [a])"],
     ],
     [
       'an unknown dependency',
@@ -183,14 +183,14 @@ describe('mistakes in policies', () => {
       'a policy that is a number',
       'retryPolicy: 3',
       [
-        '7:20 spec.steps[0].retryPolicy: a retryPolicy is a mapping, this is 3 (fields: maxRetries, backoff, initialDelay, maxDelay, retryOn)',
+        '7:20 spec.steps[0].retryPolicy: a retryPolicy must be a mapping, not 3 (fields: maxRetries, backoff, initialDelay, maxDelay, retryOn)',
       ],
     ],
     [
       'less than no retries',
       'retryPolicy: { maxRetries: -1 }',
       [
-        '7:34 spec.steps[0].retryPolicy.maxRetries: maxRetries is a whole number from 0 to 1000000, this is -1 (for example 0)',
+        '7:34 spec.steps[0].retryPolicy.maxRetries: maxRetries must be a whole number from 0 to 1000000, not -1 (for example 0)',
       ],
     ],
     [
@@ -202,8 +202,8 @@ describe('mistakes in policies', () => {
       'delays without a unit',
       'retryPolicy: { initialDelay: "5", maxDelay: 1 minute }',
       [
-        "7:36 spec.steps[0].retryPolicy.initialDelay: initialDelay is a duration, this is '5' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
-        "7:51 spec.steps[0].retryPolicy.maxDelay: maxDelay is a duration, this is '1 minute' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+        "7:36 spec.steps[0].retryPolicy.initialDelay: initialDelay must be a duration, not '5' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+        "7:51 spec.steps[0].retryPolicy.maxDelay: maxDelay must be a duration, not '1 minute' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
       ],
     ],
     [
@@ -259,7 +259,7 @@ describe('mistakes in approvals', () => {
       'an invalid deadline',
       '{ deadline: tomorrow }',
       [
-        "7:29 spec.steps[0].approval.deadline: deadline is a duration, this is 'tomorrow' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
+        "7:29 spec.steps[0].approval.deadline: deadline must be a duration, not 'tomorrow' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
       ],
     ],
     [

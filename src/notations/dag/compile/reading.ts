@@ -37,7 +37,7 @@ export class Reading {
   /** Warns of every field that is not among these. false: not a mapping at all, which is a mistake. */
   fields(part: Part, names: readonly string[], what: string): boolean {
     if (!part.isObject) {
-      part.wrong(`${what} is a mapping, this is ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
+      part.wrong(`${what} must be a mapping, not ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
       return false
     }
     for (const key of Object.keys(part.value as object)) {
@@ -64,6 +64,6 @@ export function partAt(part: Part, key: string): Part {
 export function readTimeout(part: Part, what = 'timeout'): number | null {
   const ms = part.duration(what)
   if (ms !== 0) return ms
-  part.wrong(`${what} is longer than nothing`, 'for example 30s, 5m or 24h')
+  part.wrong(`${what} must be longer than zero`, 'for example 30s, 5m or 24h')
   return null
 }

@@ -72,7 +72,7 @@ function checkKind(part: Part, step: Step, reading: Reading): void {
 function readDependencies(part: Part, reading: Reading): readonly string[] {
   const names = new Set<string>()
   for (const item of part.items('dependsOn')) {
-    if (!item.given) item.wrong('dependsOn lists the names of steps, this is empty', 'name one, or remove it')
+    if (!item.given) item.wrong('dependsOn must name at least one step', 'name one, or remove it')
     const name = item.text('the name of a step')
     if (name === null) continue
     if (names.has(name)) reading.warn(item.path, `'${name}' is listed twice`, 'keep one')
@@ -112,7 +112,7 @@ const INVALID = /^schema is invalid: data(\/[^ ]*)? ([^,]*)/
 function readSchema(part: Part, what: string, reading: Reading): Json | null {
   if (!part.given) return null
   if (!part.isObject && typeof part.value !== 'boolean') {
-    part.wrong(`${what} is a JSON Schema, this is not a mapping`, `${what}: { type: object, required: [id] }`)
+    part.wrong(`${what} must be a JSON Schema, which is a mapping`, `${what}: { type: object, required: [id] }`)
     return null
   }
   const schema = part.json()

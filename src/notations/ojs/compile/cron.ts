@@ -54,7 +54,7 @@ export function readCron(
 /** The job of either form, with a path that leads to it in the body. */
 function jobPart(part: Part): Part {
   const older = part.get('job_template')
-  if (older.given && !older.isObject) older.wrong(`job_template is an object, this is ${kindOf(older.value)}`)
+  if (older.given && !older.isObject) older.wrong(`job_template must be an object, not ${kindOf(older.value)}`)
   const from = older.isObject ? older : part
   const job: Record<string, unknown> = { args: [] }
   // depends_on is refused with its place.
@@ -88,7 +88,7 @@ function readTimezone(part: Part): string {
   if (!part.given) return 'UTC'
   const { value } = part
   if (value === 'UTC' || (typeof value === 'string' && value.includes('/') && isZone(value))) return value
-  part.wrong(`timezone is a name of the IANA database, this is ${kindOf(value)}`, 'such as UTC or Europe/Berlin')
+  part.wrong(`timezone must be a name of the IANA database, not ${kindOf(value)}`, 'such as UTC or Europe/Berlin')
   return 'UTC'
 }
 
@@ -105,7 +105,7 @@ function readExpression(part: Part, timezone: string, now: number): string {
   const hint = "five fields as in '0 9 * * mon', six with seconds first, or @daily, @hourly …, @every 30m"
   if (typeof value !== 'string') {
     part.wrong(
-      part.given ? `a cron expression is a text, this is ${kindOf(value)}` : 'the cron expression is missing',
+      part.given ? `a cron expression must be a string, not ${kindOf(value)}` : 'the cron expression is missing',
       hint,
     )
     return '@daily'

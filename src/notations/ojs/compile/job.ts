@@ -27,7 +27,7 @@ export interface JobAsked {
 /** Every mistake is noted; the result may be used only if there are none. */
 export function readJob(part: Part, now: number): JobAsked {
   if (!part.isObject) {
-    part.wrong(`a job is an object, this is ${kindOf(part.value)}`, '{ "type": "email.send", "args": [] }')
+    part.wrong(`a job must be an object, not ${kindOf(part.value)}`, '{ "type": "email.send", "args": [] }')
   }
   refuseDependencies(part, 'a job')
   const id = readId(part.get('id'))
@@ -43,7 +43,7 @@ export function readJob(part: Part, now: number): JobAsked {
 function readArgs(part: Part): readonly Json[] {
   if (Array.isArray(part.value)) return part.value as Json[]
   part.wrong(
-    part.value === undefined ? 'args is missing' : `args is a list, this is ${kindOf(part.value)}`,
+    part.value === undefined ? 'args is missing' : `args must be a list, not ${kindOf(part.value)}`,
     'a handler without arguments gets []',
   )
   return []

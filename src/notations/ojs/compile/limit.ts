@@ -21,7 +21,7 @@ const KEY = /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,199}$/
 export function readRateLimit(part: Part, queue: string): RateLimitAsked | null {
   if (!part.given) return null
   if (!part.isObject) {
-    part.wrong(`rate_limit is an object, this is ${kindOf(part.value)}`, 'such as { "max_per_second": 10 }')
+    part.wrong(`rate_limit must be an object, not ${kindOf(part.value)}`, 'such as { "max_per_second": 10 }')
     return null
   }
   const perSecond = part.get('max_per_second').whole('max_per_second', { least: 1, most: GREATEST })
@@ -44,7 +44,7 @@ function readKeyed(part: Part): RateLimitAsked | null {
     return null
   }
   if (typeof key.value !== 'string' || !KEY.test(key.value)) {
-    key.wrong(`key is a name, this is ${kindOf(key.value)}`, 'letters, digits, dots, colons, _ and -, at most 200')
+    key.wrong(`key must be a name, not ${kindOf(key.value)}`, 'letters, digits, dots, colons, _ and -, at most 200')
     return null
   }
   if (concurrency === null && rate === null && throttle === null) return { limitKey: key.value, limits: [] }
@@ -71,7 +71,7 @@ interface Rate {
 function readRate(part: Part, what: string): Rate | null {
   if (!part.given || typeof part.value === 'number') return null
   if (!part.isObject) {
-    part.wrong(`${what} is an object, this is ${kindOf(part.value)}`, '{ "limit": 100, "period": "PT1M" }')
+    part.wrong(`${what} must be an object, not ${kindOf(part.value)}`, '{ "limit": 100, "period": "PT1M" }')
     return null
   }
   return rateOf(part, part.get('limit'), what)

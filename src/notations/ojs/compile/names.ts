@@ -38,7 +38,7 @@ export const CRON_NAME: NameRule = {
 export const WORKER_NAME: NameRule = {
   pattern: /^[\x21-\x7e]+$/,
   longest: 200,
-  is: 'a text without spaces',
+  is: 'a string without spaces',
   hint: 'at most 200 printable characters',
 }
 
@@ -61,7 +61,7 @@ export function follows({ pattern, longest }: NameRule, value: unknown): value i
 export function readId(part: Part): string | null {
   if (part.value === undefined) return null
   if (isJobId(part.value)) return part.value
-  part.wrong(`id is a UUIDv7 in lower case, this is ${kindOf(part.value)}`, 'leave id out and the server makes one')
+  part.wrong(`id must be a UUIDv7 in lower case, not ${kindOf(part.value)}`, 'leave id out and the server makes one')
   return null
 }
 
@@ -84,13 +84,13 @@ export function readWorkerId(part: Part): string | null {
 function readRequired(part: Part, name: string, rule: NameRule): string {
   const { value } = part
   if (follows(rule, value)) return value
-  part.wrong(part.given ? `${name} is ${rule.is}, this is ${kindOf(value)}` : `${name} is missing`, rule.hint)
+  part.wrong(part.given ? `${name} must be ${rule.is}, not ${kindOf(value)}` : `${name} is missing`, rule.hint)
   return '?'
 }
 
 function readOptional(part: Part, name: string, rule: NameRule): string | null {
   if (!part.given) return null
   if (follows(rule, part.value)) return part.value
-  part.wrong(`${name} is ${rule.is}, this is ${kindOf(part.value)}`, rule.hint)
+  part.wrong(`${name} must be ${rule.is}, not ${kindOf(part.value)}`, rule.hint)
   return null
 }

@@ -46,7 +46,7 @@ const MOMENTS = ['scheduled_at', 'delay_until', 'expires_at']
 /** Options of the job at `job`: under `options`, or beside its type. Every mistake is noted. */
 export function readJobOptions(job: Part, now: number): OptionsRead {
   const inside = job.get('options')
-  if (inside.given && !inside.isObject) inside.wrong(`options is an object, this is ${kindOf(inside.value)}`)
+  if (inside.given && !inside.isObject) inside.wrong(`options must be an object, not ${kindOf(inside.value)}`)
   const get = (name: string): Part => optionOf(job, name)
   const queue = readQueue(get('queue')) ?? 'default'
   const scheduled = readMoment(get(get('scheduled_at').given ? 'scheduled_at' : 'delay_until'), 'scheduled_at', now)

@@ -50,7 +50,7 @@ export function readRetry(part: Part, writing: Writing): Partial<Retry> {
   const initial = interval(get(NAMES.initial), get(NAMES.initialMs), writing)
   const max = interval(get(NAMES.max), get(NAMES.maxMs), writing)
   if (initial !== null && max !== null && max < initial) {
-    get(NAMES.max).wrong(`max_interval is at least initial_interval, this is ${max} ms after ${initial} ms`)
+    get(NAMES.max).wrong(`max_interval must be at least initial_interval (${initial} ms), not ${max} ms`)
   }
   const coefficient = get(NAMES.coefficient).number('backoff_coefficient', 1)
   const strategy = get(NAMES.strategy).choice(

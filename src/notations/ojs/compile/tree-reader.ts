@@ -146,6 +146,6 @@ function readId(part: Part, { rules, ids }: Place): { readonly id?: string } {
 function readName(part: Part): { readonly name?: string } {
   if (!part.given) return {}
   if (typeof part.value === 'string' && part.value !== '' && part.value.length <= MAX_TEXT) return { name: part.value }
-  part.wrong(`name must be a text of 1 to ${MAX_TEXT} characters`)
+  part.wrong(`name must be a string of 1 to ${MAX_TEXT} characters`)
   return {}
 }

@@ -93,11 +93,11 @@ export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): 
 }
 
 function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string | null {
-  if (typeof type !== 'string' || type === '' || type.length > 255) return 'a type is a text of 1 to 255 characters'
+  if (typeof type !== 'string' || type === '' || type.length > 255) return 'a type is a string of 1 to 255 characters'
   if (type.includes('%')) return `a job has one type; '${type}' is a pattern`
   const { queue, priority, delayMs, timeoutMs, limitKey, meta, retry } = options
-  if (queue !== undefined && (typeof queue !== 'string' || queue === '')) return 'queue must be a text'
-  if (limitKey !== undefined && (typeof limitKey !== 'string' || limitKey === '')) return 'limitKey must be a text'
+  if (queue !== undefined && (typeof queue !== 'string' || queue === '')) return 'queue must be a string'
+  if (limitKey !== undefined && (typeof limitKey !== 'string' || limitKey === '')) return 'limitKey must be a string'
   if (priority !== undefined && !Number.isInteger(priority)) return 'priority must be a whole number'
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) return 'delayMs must be 0 or more'
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) return 'timeoutMs must be more than 0'

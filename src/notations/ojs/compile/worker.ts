@@ -49,7 +49,7 @@ function readQueues(part: Part): readonly string[] {
   }
   return items.flatMap((item) => {
     if (typeof item.value === 'string' && isQueueName(item.value)) return item.value
-    item.wrong(`a queue is a name in lower case, this is ${kindOf(item.value)}`)
+    item.wrong(`a queue must be a name in lower case, not ${kindOf(item.value)}`)
     return []
   })
 }
@@ -119,7 +119,7 @@ function readHold(part: Part): Pick<LeaseReport, 'runId' | 'holder' | 'attempt'>
 function readError(part: Part): Failure {
   if (!part.isObject) {
     part.wrong(
-      part.given ? `error is an object, this is ${kindOf(part.value)}` : 'error is missing',
+      part.given ? `error must be an object, not ${kindOf(part.value)}` : 'error is missing',
       '{ "code": "handler_error", "message": "what went wrong" }',
     )
     return { code: 'handler_error', message: '' }

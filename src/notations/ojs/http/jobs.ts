@@ -121,7 +121,7 @@ export const JOB_ROUTES = [
 function jobsIn(jobs: unknown): readonly unknown[] {
   if (Array.isArray(jobs) && jobs.length > 0 && jobs.length <= MOST_IN_BATCH) return jobs
   const found = Array.isArray(jobs) ? `${jobs.length} of them` : kindOf(jobs)
-  throw new RequestError('invalid_request', `jobs is a list of 1 to ${MOST_IN_BATCH} jobs, this is ${found}`, {
+  throw new RequestError('invalid_request', `jobs must be a list of 1 to ${MOST_IN_BATCH} jobs, not ${found}`, {
     details: { field: 'jobs', max: MOST_IN_BATCH },
     hint: '{ "jobs": [ { "type": "email.send", "args": [] } ] }',
   })

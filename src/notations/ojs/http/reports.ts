@@ -159,7 +159,7 @@ function batchWire(
 function tryRead(body: unknown, path: readonly (string | number)[], read: Reading): LeaseReport | Error {
   const notes = new BodyNotes()
   const part = new Part(notes, body, path)
-  if (!part.isObject) part.wrong(`a report is an object, this is ${kindOf(body)}`)
+  if (!part.isObject) part.wrong(`a report must be an object, not ${kindOf(body)}`)
   const asked = read(part)
   try {
     refuseNoted(notes)
@@ -175,7 +175,7 @@ function entriesOf(body: Body, name: Kind['name']): { readonly entries: readonly
   const entries = body[word]
   if (Array.isArray(entries) && entries.length > 0 && entries.length <= MOST_REPORTS) return { entries, word }
   const found = Array.isArray(entries) ? `${entries.length} of them` : kindOf(entries)
-  throw new RequestError('invalid_request', `${word} is a list of 1 to ${MOST_REPORTS} reports, this is ${found}`, {
+  throw new RequestError('invalid_request', `${word} must be a list of 1 to ${MOST_REPORTS} reports, not ${found}`, {
     details: { field: word, max: MOST_REPORTS },
     hint: `{ "${name}s": [ { "job_id": "…" } ] }: each is what /workers/${name} takes, and answered by itself.`,
   })

@@ -97,7 +97,7 @@ function without(part: Part, known: ReadonlySet<string>): JsonObject | null {
 export function readMeta(part: Part): JsonObject {
   if (!part.given) return {}
   if (!part.isObject) {
-    part.wrong(`meta is an object, this is ${kindOf(part.value)}`)
+    part.wrong(`meta must be an object, not ${kindOf(part.value)}`)
     return {}
   }
   if (part.has('petrel')) part.get('petrel').wrong("meta.petrel is the server's own", 'use another name')

@@ -9,11 +9,11 @@ export function readMoment(part: Part, what: string, now: number): Moment | null
   const moment = typeof part.value === 'string' ? parseMoment(part.value, now) : null
   if (moment === null) {
     part.wrong(
-      `${what} is a date and time, this is ${kindOf(part.value)}`,
+      `${what} must be a date and time, not ${kindOf(part.value)}`,
       'RFC 3339 with a time zone, such as 2030-01-31T09:00:00Z, or from now on, such as +PT5M',
     )
   } else if (moment.at >= HELD_AT) {
-    part.wrong(`${what} is before the year 9999, this is ${kindOf(part.value)}`)
+    part.wrong(`${what} must be before the year 9999, not ${kindOf(part.value)}`)
     return null
   }
   return moment

@@ -20,7 +20,7 @@ export function readPolicy(part: Part, reading: Reading): Policy {
   const none: Policy = { rules: [], onUnmatched: 'fail' }
   if (!part.given) return none
   if (!part.isObject) {
-    part.wrong(`a policy is a mapping, this is ${kindOf(part.value)}`, 'policy: { rules: [ … ] }')
+    part.wrong(`a policy must be a mapping, not ${kindOf(part.value)}`, 'policy: { rules: [ … ] }')
     return none
   }
   reading.fields(part, POLICY_FIELDS, 'a policy')
@@ -56,7 +56,7 @@ export function readRuleList(list: Part, what: string, reading: Reading): readon
   let last: Part | null = null
   for (const part of list.items(what)) {
     if (!part.isObject) {
-      part.wrong(`a rule is a mapping, this is ${kindOf(part.value)}`, '{ when: "{{ … }}", then: { … } }')
+      part.wrong(`a rule must be a mapping, not ${kindOf(part.value)}`, '{ when: "{{ … }}", then: { … } }')
       continue
     }
     if (last !== null) {
@@ -94,7 +94,7 @@ function readElse(part: Part, reading: Reading): ReadRule | null {
     return { when: null, follows: then, part }
   }
   if (!inside.isObject) {
-    inside.wrong(`else is a mapping, this is ${kindOf(inside.value)}`, 'else: { then: { do: continue } }')
+    inside.wrong(`else must be a mapping, not ${kindOf(inside.value)}`, 'else: { then: { do: continue } }')
     return null
   }
   if (part.has('then')) part.get('then').wrong('an else has one then', 'keep the one inside')
@@ -108,7 +108,7 @@ function readElse(part: Part, reading: Reading): ReadRule | null {
 
 function readThen(part: Part, reading: Reading): Omit<Rule, 'when' | 'path' | 'thenPath'> {
   if (typeof part.value === 'string' && (ACTIONS as readonly string[]).includes(part.value)) {
-    reading.lenient(part.path, `'then' is a mapping, this is '${part.value}'`, `then: { do: ${part.value} }`)
+    reading.lenient(part.path, `'then' must be a mapping, not '${part.value}'`, `then: { do: ${part.value} }`)
     return { ...plain(), do: part.value as Rule['do'] }
   }
   if (!reading.fields(part, THEN_FIELDS, 'what follows')) return plain()

@@ -207,7 +207,7 @@ describe('mistakes between playbooks', () => {
       'with an invalid timeout',
       call('path: child, timeout: soon'),
       [
-        "main.yaml:6:51 timeout is a time longer than nothing, this is 'soon' (seconds as a number, or for example 500ms, 30s, 5m)",
+        "main.yaml:6:51 timeout must be a time longer than zero, not 'soon' (seconds as a number, or for example 500ms, 30s, 5m)",
       ],
     ],
   ])('%s', async (_, steps, expected) => {

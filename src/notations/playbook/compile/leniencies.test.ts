@@ -73,7 +73,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
       'then as a plain word',
       '- step: a\n  tool: { kind: noop, spec: { policy: { rules: [{ else: { then: break } }] } } }',
       [
-        "6:67 workflow[0].tool.spec.policy.rules[0].else.then: 'then' is a mapping, this is 'break' (then: { do: break })",
+        "6:67 workflow[0].tool.spec.policy.rules[0].else.then: 'then' must be a mapping, not 'break' (then: { do: break })",
       ],
     ],
     [
@@ -89,7 +89,7 @@ describe('forms that are accepted with a warning, which a strict reader treats a
     [
       'when that is true',
       '- step: a\n  tool: { kind: noop, spec: { policy: { rules: [{ when: true, then: { do: break } }] } } }',
-      ['6:59 workflow[0].tool.spec.policy.rules[0].when: \'when\' is a template, this is true (write "{{ true }}")'],
+      ['6:59 workflow[0].tool.spec.policy.rules[0].when: \'when\' must be a template, not true (write "{{ true }}")'],
     ],
     [
       'when that is empty',

@@ -22,7 +22,7 @@ describe('names, arcs, jumps and kinds', () => {
       [
         "5:13 workflow[0].step: '#a' cannot be the name of a step (at most 128 characters, on one line, no # first)",
         "6:13 workflow[1].step: ' b' cannot be the name of a step (at most 128 characters, on one line, no # first)",
-        "7:13 workflow[2].step: the name of a step is a text, this is 7 (write it in quotes: '7')",
+        "7:13 workflow[2].step: the name of a step must be a string, not 7 (write it in quotes: '7')",
         "8:13 workflow[3].step: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…' cannot be the name of a step (at most 128 characters, on one line, no # first)",
       ],
     ],
@@ -53,31 +53,31 @@ describe('names, arcs, jumps and kinds', () => {
       'invalid arcs',
       '- step: a\n  next:\n    arcs:\n      - 7\n      - { when: "{{ true }}" }\n      - { step: [a] }',
       [
-        '8:11 workflow[0].next.arcs[0]: an arc is a mapping, this is 7 ({ step: done, when: "{{ … }}" })',
+        '8:11 workflow[0].next.arcs[0]: an arc must be a mapping, not 7 ({ step: done, when: "{{ … }}" })',
         '9:11 workflow[0].next.arcs[1]: an arc leads to a step (step: done)',
-        '10:19 workflow[0].next.arcs[2].step: the name of a step is a text, this is a list (write one text)',
+        '10:19 workflow[0].next.arcs[2].step: the name of a step must be a string, not a list (write one string)',
       ],
     ],
     [
       'an invalid next',
       '- { step: a, next: 7 }',
-      ['5:22 workflow[0].next: next is a mapping, this is 7 (fields: spec, arcs, mode)'],
+      ['5:22 workflow[0].next: next must be a mapping, not 7 (fields: spec, arcs, mode)'],
     ],
     [
       'arcs that are a map',
       '- { step: a, next: { spec: { mode: both }, arcs: { step: a } } }',
       [
         "5:38 workflow[0].next.spec.mode: mode cannot be 'both' (one of: exclusive, inclusive)",
-        '5:52 workflow[0].next.arcs: arcs is a list, this is a mapping (write […])',
+        '5:52 workflow[0].next.arcs: arcs must be a list, not a mapping (write […])',
       ],
     ],
     [
       'args and set of an arc',
       '- { step: a, next: { arcs: [{ step: a, args: [1], set: [2], when: 3 }] } }',
       [
-        '5:48 workflow[0].next.arcs[0].args: args is a mapping, this is a list (write { name: value })',
-        '5:58 workflow[0].next.arcs[0].set: set is a mapping, this is a list (write { name: value })',
-        '5:69 workflow[0].next.arcs[0].when: \'when\' is a template, this is 3 (write "{{ ctx.ready }}")',
+        '5:48 workflow[0].next.arcs[0].args: args must be a mapping, not a list (write { name: value })',
+        '5:58 workflow[0].next.arcs[0].set: set must be a mapping, not a list (write { name: value })',
+        '5:69 workflow[0].next.arcs[0].when: \'when\' must be a template, not 3 (write "{{ ctx.ready }}")',
       ],
     ],
     [
@@ -112,15 +112,15 @@ describe('names, arcs, jumps and kinds', () => {
         "6:30 workflow[1].tool.kind: there is no kind 'quantum' (kinds: duckdb, http, javascript, noop, playbook, postgres, python, shell, workbook; others that workers bring: executor: { requires: { tools: [quantum] } })",
         "7:30 workflow[2].tool.kind: kind 'snowflake' is not supported (kinds: duckdb, http, javascript, noop, playbook, postgres, python, shell, workbook; others that workers bring: executor: { requires: { tools: [snowflake] } })",
         '8:22 workflow[3].tool: a task needs a kind (kind: python)',
-        "9:30 workflow[4].tool.kind: kind is a text, this is 7 (write it in quotes: '7')",
+        "9:30 workflow[4].tool.kind: kind must be a string, not 7 (write it in quotes: '7')",
       ],
     ],
     [
       'an invalid tool',
       '- { step: a, tool: python }\n- { step: b, tool: [python, { kind: noop }] }',
       [
-        "5:22 workflow[0].tool: tool is a mapping or a list of them, this is 'python' (tool: { kind: python, code: … })",
-        "6:23 workflow[1].tool[0]: a task is a mapping, this is 'python' ({ name: fetch, kind: http, url: … })",
+        "5:22 workflow[0].tool: tool must be a mapping or a list of them, not 'python' (tool: { kind: python, code: … })",
+        "6:23 workflow[1].tool[0]: a task must be a mapping, not 'python' ({ name: fetch, kind: http, url: … })",
       ],
     ],
     [
@@ -137,9 +137,9 @@ describe('names, arcs, jumps and kinds', () => {
       'input, spec and set of a task',
       '- { step: a, tool: { kind: noop, input: [1], spec: 7, set: [1] } }',
       [
-        '5:43 workflow[0].tool.input: input is a mapping, this is a list (write { name: value })',
-        '5:54 workflow[0].tool.spec: spec is a mapping, this is 7 (spec: { policy: … })',
-        '5:62 workflow[0].tool.set: set is a mapping, this is a list (write { name: value })',
+        '5:43 workflow[0].tool.input: input must be a mapping, not a list (write { name: value })',
+        '5:54 workflow[0].tool.spec: spec must be a mapping, not 7 (spec: { policy: … })',
+        '5:62 workflow[0].tool.set: set must be a mapping, not a list (write { name: value })',
       ],
     ],
   ]
@@ -162,7 +162,7 @@ describe('rules, admission, loops and the rest of a step', () => {
     [
       'an invalid policy',
       rules('7'),
-      ['5:52 workflow[0].tool.spec.policy: a policy is a mapping, this is 7 (policy: { rules: [ … ] })'],
+      ['5:52 workflow[0].tool.spec.policy: a policy must be a mapping, not 7 (policy: { rules: [ … ] })'],
     ],
     [
       'a policy without rules',
@@ -172,15 +172,15 @@ describe('rules, admission, loops and the rest of a step', () => {
     [
       'rules that are a map',
       rules('{ rules: { when: x } }'),
-      ['5:61 workflow[0].tool.spec.policy.rules: rules is a list, this is a mapping (write […])'],
+      ['5:61 workflow[0].tool.spec.policy.rules: rules must be a list, not a mapping (write […])'],
     ],
     [
       'invalid rules',
       rules('{ rules: [7, { when: "{{ true }}" }, { else: 7 }, { else: }] }'),
       [
-        '5:62 workflow[0].tool.spec.policy.rules[0]: a rule is a mapping, this is 7 ({ when: "{{ … }}", then: { … } })',
+        '5:62 workflow[0].tool.spec.policy.rules[0]: a rule must be a mapping, not 7 ({ when: "{{ … }}", then: { … } })',
         '5:65 workflow[0].tool.spec.policy.rules[1]: a rule needs an action (then: { do: continue })',
-        '5:97 workflow[0].tool.spec.policy.rules[2].else: else is a mapping, this is 7 (else: { then: { do: continue } })',
+        '5:97 workflow[0].tool.spec.policy.rules[2].else: else must be a mapping, not 7 (else: { then: { do: continue } })',
         '5:102 workflow[0].tool.spec.policy.rules[3]: an else needs an action (else: { then: { do: continue } })',
       ],
     ],
@@ -197,9 +197,9 @@ describe('rules, admission, loops and the rest of a step', () => {
       'options of a retry',
       rules('{ rules: [{ else: { then: { do: retry, attempts: 0, backoff: quadratic, delay: soon } } }] }'),
       [
-        '5:101 workflow[0].tool.spec.policy.rules[0].else.then.attempts: attempts (tries in all) is a whole number of at least 1, this is 0 (for example 1)',
+        '5:101 workflow[0].tool.spec.policy.rules[0].else.then.attempts: attempts (tries in all) must be a whole number of at least 1, not 0 (for example 1)',
         "5:113 workflow[0].tool.spec.policy.rules[0].else.then.backoff: backoff cannot be 'quadratic' (one of: none, linear, exponential)",
-        "5:131 workflow[0].tool.spec.policy.rules[0].else.then.delay: delay (seconds) is a number from 0 to 31536000, this is 'soon' (for example 0)",
+        "5:131 workflow[0].tool.spec.policy.rules[0].else.then.delay: delay (seconds) must be a number from 0 to 31536000, not 'soon' (for example 0)",
       ],
     ],
     [
@@ -213,9 +213,9 @@ describe('rules, admission, loops and the rest of a step', () => {
         '{ rules: [{ when: 7, then: { do: fail } }, { when: "", then: { do: fail } }, { when: [x], then: { do: fail } }] }',
       ),
       [
-        '5:70 workflow[0].tool.spec.policy.rules[0].when: \'when\' is a template, this is 7 (write "{{ ctx.ready }}")',
-        '5:103 workflow[0].tool.spec.policy.rules[1].when: \'when\' is a template, this is an empty text (write "{{ ctx.ready }}")',
-        '5:137 workflow[0].tool.spec.policy.rules[2].when: \'when\' is a template, this is a list (write "{{ ctx.ready }}")',
+        '5:70 workflow[0].tool.spec.policy.rules[0].when: \'when\' must be a template, not 7 (write "{{ ctx.ready }}")',
+        '5:103 workflow[0].tool.spec.policy.rules[1].when: \'when\' must be a template, not an empty string (write "{{ ctx.ready }}")',
+        '5:137 workflow[0].tool.spec.policy.rules[2].when: \'when\' must be a template, not a list (write "{{ ctx.ready }}")',
       ],
     ],
     [
@@ -257,22 +257,22 @@ describe('rules, admission, loops and the rest of a step', () => {
       'admission rules',
       '- { step: a, spec: { policy: { admit: { rules: [{ when: "{{ true }}", then: true }, { when: "{{ true }}", then: {} }, { else: { then: { allow: perhaps } } }] } } }, tool: { kind: noop } }',
       [
-        '5:79 workflow[0].spec.policy.admit.rules[0].then: an admission rule needs allow, this is true (then: { allow: true })',
+        '5:79 workflow[0].spec.policy.admit.rules[0].then: an admission rule needs allow, not true (then: { allow: true })',
         '5:115 workflow[0].spec.policy.admit.rules[1].then: an admission rule needs allow (then: { allow: true })',
-        "5:146 workflow[0].spec.policy.admit.rules[2].else.then.allow: allow is true or false, this is 'perhaps' (write true or false)",
+        "5:146 workflow[0].spec.policy.admit.rules[2].else.then.allow: allow must be true or false, not 'perhaps' (write true or false)",
       ],
     ],
     [
       'loops',
       '- { step: a, loop: 7, tool: { kind: noop } }\n- { step: b, loop: {}, tool: { kind: noop } }\n- { step: c, loop: { in: 7, iterator: "a b", spec: { mode: both, max_in_flight: 0 } }, tool: { kind: noop } }\n- { step: d, loop: { in: [1], iterator: ctx }, tool: { kind: noop } }\n- { step: e, loop: { in: [1], iterator: x } }',
       [
-        '5:22 workflow[0].loop: a loop is a mapping, this is 7 (fields: in, iterator, spec, desc, mode, max_in_flight)',
+        '5:22 workflow[0].loop: a loop must be a mapping, not 7 (fields: in, iterator, spec, desc, mode, max_in_flight)',
         '6:22 workflow[1].loop: a loop needs a name for its items (iterator: item)',
         '6:22 workflow[1].loop: a loop needs a list (in: "{{ workload.items }}")',
-        '7:28 workflow[2].loop.in: \'in\' is a template or a list, this is 7 (in: "{{ workload.items }}")',
+        '7:28 workflow[2].loop.in: \'in\' must be a template or a list, not 7 (in: "{{ workload.items }}")',
         "7:41 workflow[2].loop.iterator: 'a b' cannot be the name of an item (letters, digits and _, no digit first)",
         "7:62 workflow[2].loop.spec.mode: mode cannot be 'both' (one of: sequential, parallel)",
-        '7:83 workflow[2].loop.spec.max_in_flight: max_in_flight is a whole number from 1 to 1000000, this is 0 (for example 1)',
+        '7:83 workflow[2].loop.spec.max_in_flight: max_in_flight must be a whole number from 1 to 1000000, not 0 (for example 1)',
         "8:43 workflow[3].loop.iterator: 'ctx' means something else in templates: it cannot be the name of an item (iterator: item)",
         '9:22 workflow[4].loop: a loop has nothing to do (a tool: one task, or a list of them)',
       ],
@@ -295,8 +295,8 @@ describe('rules, admission, loops and the rest of a step', () => {
       '- { step: a, spec: { join: some, queue: [], timeout: soon, policy: { failure: { mode: cry } } }, tool: { kind: noop } }',
       [
         "5:30 workflow[0].spec.join: join cannot be 'some' (one of: each, all)",
-        '5:43 workflow[0].spec.queue: queue is a text, this is a list (write one text)',
-        "5:56 workflow[0].spec.timeout: timeout is a time longer than nothing, this is 'soon' (seconds as a number, or for example 500ms, 30s, 5m)",
+        '5:43 workflow[0].spec.queue: queue must be a string, not a list (write one string)',
+        "5:56 workflow[0].spec.timeout: timeout must be a time longer than zero, not 'soon' (seconds as a number, or for example 500ms, 30s, 5m)",
         "5:89 workflow[0].spec.policy.failure.mode: mode cannot be 'cry' (one of: fail_fast, best_effort)",
       ],
     ],
@@ -325,7 +325,7 @@ describe('rules, admission, loops and the rest of a step', () => {
   - { name: e, tool: { kind: shell } }
 `
     const expected = [
-      '7:5 workbook[0]: a task is a mapping, this is 7 ({ name: score, tool: { kind: python } })',
+      '7:5 workbook[0]: a task must be a mapping, not 7 ({ name: score, tool: { kind: python } })',
       '8:5 workbook[1]: a task of the workbook needs a name (name: score)',
       '9:22 workbook[2].tool: a task of the workbook is one tool (name the others in the workbook too, and all in the step)',
       '10:5 workbook[3]: a task of the workbook cannot be one of the workbook (kind: python)',
@@ -335,7 +335,7 @@ describe('rules, admission, loops and the rest of a step', () => {
     ]
     expect(await mistakes(flow(NOOP, workbook))).toEqual(expected)
     expect(await mistakes(flow(NOOP, 'workbook: 7\n'))).toEqual([
-      '6:11 workbook: workbook is a list of tasks, this is 7 ([{ name: score, tool: { kind: python } }])',
+      '6:11 workbook: workbook must be a list of tasks, not 7 ([{ name: score, tool: { kind: python } }])',
     ])
   })
 })

@@ -11,11 +11,11 @@ export function readWhen(part: Part, reading: Reading): string | null {
     return null
   }
   if (typeof value === 'boolean') {
-    reading.lenient(part.path, `'when' is a template, this is ${value}`, `write "{{ ${value} }}"`)
+    reading.lenient(part.path, `'when' must be a template, not ${value}`, `write "{{ ${value} }}"`)
     return value ? null : 'false'
   }
   if (typeof value !== 'string' || value.trim() === '') {
-    part.wrong(`'when' is a template, this is ${kindOf(value)}`, 'write "{{ ctx.ready }}"')
+    part.wrong(`'when' must be a template, not ${kindOf(value)}`, 'write "{{ ctx.ready }}"')
     return null
   }
   if (!value.includes('{{') && !value.includes('{%')) {

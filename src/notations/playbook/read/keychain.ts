@@ -24,7 +24,7 @@ export function readKeychain(part: Part, reading: Reading): readonly Secret[] {
 
 function readSecret(part: Part, reading: Reading): Secret | null {
   if (!part.isObject) {
-    part.wrong(`an entry of the keychain is a mapping, this is ${kindOf(part.value)}`, 'name, kind, map')
+    part.wrong(`an entry of the keychain must be a mapping, not ${kindOf(part.value)}`, 'name, kind, map')
     return null
   }
   const name = part.get('name')

@@ -97,7 +97,7 @@ function readIn(
     return { in: null, literal: null }
   }
   if (typeof list.value !== 'string' || list.value.trim() === '') {
-    list.wrong(`'in' is a template or a list, this is ${kindOf(list.value)}`, 'in: "{{ workload.items }}"')
+    list.wrong(`'in' must be a template or a list, not ${kindOf(list.value)}`, 'in: "{{ workload.items }}"')
     return { in: null, literal: null }
   }
   if (!list.value.includes('{{')) {

@@ -68,7 +68,7 @@ function bare(part: Part): Arc {
 
 function readArc(part: Part, reading: Reading): readonly Arc[] {
   if (!part.isObject) {
-    part.wrong(`an arc is a mapping, this is ${kindOf(part.value)}`, '{ step: done, when: "{{ … }}" }')
+    part.wrong(`an arc must be a mapping, not ${kindOf(part.value)}`, '{ step: done, when: "{{ … }}" }')
     return []
   }
   reading.fields(part, ARC, 'an arc', FORBIDDEN)

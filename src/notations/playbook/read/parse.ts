@@ -93,7 +93,7 @@ function checkRoot(root: Part, reading: Reading): void {
 function readSteps(part: Part, workbook: Workbook, reading: Reading): readonly Step[] {
   const hint = 'workflow: [{ step: first, tool: { kind: python, code: … } }]'
   if (!part.given) reading.reader.root.wrong('a playbook has a workflow', hint)
-  else if (!Array.isArray(part.value)) part.wrong(`workflow is a list of steps, this is ${kindOf(part.value)}`, hint)
+  else if (!Array.isArray(part.value)) part.wrong(`workflow must be a list of steps, not ${kindOf(part.value)}`, hint)
   else if (part.value.length === 0) part.wrong('workflow is empty', 'at least one step')
   if (!Array.isArray(part.value)) return []
   return part.items('workflow').flatMap((item) => readStep(item, workbook, reading) ?? [])

@@ -58,7 +58,7 @@ export class Reading {
   /** Unknown fields are leniencies: they are ignored. false: not a mapping at all. */
   fields(part: Part, names: readonly string[], what: string, forbidden: Forbidden = {}): boolean {
     if (!part.isObject) {
-      part.wrong(`${what} is a mapping, this is ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
+      part.wrong(`${what} must be a mapping, not ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
       return false
     }
     for (const key of Object.keys(part.value as object)) {
@@ -92,7 +92,7 @@ export type Forbidden = { readonly [field: string]: string }
 export function templatesOf(part: Part, what: string): Templates | null {
   if (!part.given) return null
   if (part.isObject) return part.json() as Templates
-  part.wrong(`${what} is a mapping, this is ${kindOf(part.value)}`, 'write { name: value }')
+  part.wrong(`${what} must be a mapping, not ${kindOf(part.value)}`, 'write { name: value }')
   return null
 }
 
@@ -103,7 +103,7 @@ export function readSeconds(part: Part, what: string): number | null {
   const ms = parseDuration(typeof value === 'number' ? value * 1000 : value)
   if (ms !== null && ms > 0) return Math.ceil(ms)
   part.wrong(
-    `${what} is a time longer than nothing, this is ${kindOf(value)}`,
+    `${what} must be a time longer than zero, not ${kindOf(value)}`,
     'seconds as a number, or for example 500ms, 30s, 5m',
   )
   return null

@@ -47,7 +47,7 @@ const SPEC_FORBIDDEN: Forbidden = { next_mode: 'next: { spec: { mode: … } }', 
 
 export function readStep(part: Part, workbook: Workbook, reading: Reading): Step | null {
   if (!part.isObject) {
-    part.wrong(`a step is a mapping, this is ${kindOf(part.value)}`, '{ step: fetch, tool: { kind: http, url: … } }')
+    part.wrong(`a step must be a mapping, not ${kindOf(part.value)}`, '{ step: fetch, tool: { kind: http, url: … } }')
     return null
   }
   reading.fields(part, [...FIELDS, 'output'], 'a step', FORBIDDEN)
@@ -118,7 +118,7 @@ function readAdmit(part: Part, reading: Reading): Admit | null {
 
 function readAllow(part: Part, reading: Reading): boolean {
   if (!part.isObject) {
-    part.wrong(`an admission rule needs allow, this is ${kindOf(part.value)}`, 'then: { allow: true }')
+    part.wrong(`an admission rule needs allow, not ${kindOf(part.value)}`, 'then: { allow: true }')
     return false
   }
   reading.fields(part, ['allow'], 'what follows')
@@ -135,13 +135,13 @@ function readTools(part: Part, step: string, workbook: Workbook, reading: Readin
     return [readOne(part, `${step}_task`, workbook, reading)]
   }
   if (!Array.isArray(part.value)) {
-    part.wrong(`tool is a mapping or a list of them, this is ${kindOf(part.value)}`, 'tool: { kind: python, code: … }')
+    part.wrong(`tool must be a mapping or a list of them, not ${kindOf(part.value)}`, 'tool: { kind: python, code: … }')
     return []
   }
   if (part.value.length === 0) reading.lenient(part.path, 'tool is an empty list', 'leave it out')
   return part.items('tool').flatMap((item, i) => {
     if (!item.isObject) {
-      item.wrong(`a task is a mapping, this is ${kindOf(item.value)}`, '{ name: fetch, kind: http, url: … }')
+      item.wrong(`a task must be a mapping, not ${kindOf(item.value)}`, '{ name: fetch, kind: http, url: … }')
       return []
     }
     const task = item.has('kind') || item.has('type') ? null : labelled(item)

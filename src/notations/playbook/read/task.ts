@@ -39,7 +39,7 @@ const FORBIDDEN: Forbidden = {
 export function readTask(part: Part, label: string, reading: Reading): Task {
   const spec = part.get('spec')
   if (spec.given && !spec.isObject) {
-    spec.wrong(`spec is a mapping, this is ${kindOf(spec.value)}`, 'spec: { policy: … }')
+    spec.wrong(`spec must be a mapping, not ${kindOf(spec.value)}`, 'spec: { policy: … }')
   }
   const fields = new Fields(reading)
   fields.take(part, COMMON, false)

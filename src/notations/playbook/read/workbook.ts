@@ -29,7 +29,7 @@ export class Workbook {
     }
     if (!part.isObject) {
       part.wrong(
-        `workbook is a list of tasks, this is ${kindOf(part.value)}`,
+        `workbook must be a list of tasks, not ${kindOf(part.value)}`,
         '[{ name: score, tool: { kind: python } }]',
       )
       return
@@ -43,7 +43,7 @@ export class Workbook {
 
   #readItem(part: Part, key: string | null): void {
     if (!part.isObject) {
-      part.wrong(`a task is a mapping, this is ${kindOf(part.value)}`, '{ name: score, tool: { kind: python } }')
+      part.wrong(`a task must be a mapping, not ${kindOf(part.value)}`, '{ name: score, tool: { kind: python } }')
       return
     }
     const name = key ?? part.get('name').text('the name of a task')

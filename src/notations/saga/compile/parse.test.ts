@@ -83,7 +83,7 @@ describe('a saga in a file', () => {
     [
       'an empty subject',
       spec(`  steps:\n${step("command: { subject: '' }")}`),
-      'subject is a text, this is an empty text',
+      'subject must be a string, not an empty string',
     ],
     ['no subject', spec(`  steps:\n${step('command: { }')}`), 'a command needs a subject'],
     ['an unknown field', spec(`  steps:\n${step(`${COMMAND}, retires: 1`)}`), "a step has no key 'retires'"],
@@ -118,7 +118,7 @@ describe('a saga in a file', () => {
       spec(`  steps:\n${step("command: { subject: s.v1.r.a, body: '{{ request. }}' }")}`),
       'an expression as in {{ request.name }}',
     ],
-    ['no time at all', spec(`  deadline: 0\n  steps:\n${step(COMMAND)}`), 'deadline is longer than nothing'],
+    ['no time at all', spec(`  deadline: 0\n  steps:\n${step(COMMAND)}`), 'deadline must be longer than zero'],
     [
       'an odd policy',
       spec(`  onFailure: undo\n  steps:\n${step(COMMAND)}`),
@@ -132,7 +132,7 @@ describe('a saga in a file', () => {
     ],
     ['an odd name', HEAD.replace('provision', "'a b'"), "'a b' cannot be the name of a saga"],
     ['an odd version', HEAD.replace('version: 2', "version: 'a b'"), "'a b' cannot be a version"],
-    ['a version that YAML has bent', HEAD.replace('version: 2', 'version: 1.10'), 'version is a text, this is 1.1'],
+    ['a version that YAML has bent', HEAD.replace('version: 2', 'version: 1.10'), 'version must be a string, not 1.1'],
   ])('%s: the mistake, its position, and a suggestion', async (_, text, message) => {
     expect((await mistakes(text)).join('\n')).toContain(message)
   })

@@ -100,7 +100,7 @@ function readSpec(spec: Part, { name, version }: Metadata): Saga {
   if (Array.isArray(list.value) && steps.length === 0) list.wrong('steps is empty', 'at least one step')
   const timeout = spec.get('timeout')
   const timeoutMs = timeout.duration('timeout')
-  if (timeoutMs === 0) timeout.wrong('timeout is longer than nothing', 'for example 30s, 5m or 24h')
+  if (timeoutMs === 0) timeout.wrong('timeout must be longer than zero', 'for example 30s, 5m or 24h')
   const onFailure = spec.get('onFailure').choice('onFailure', FAILURE_POLICIES) ?? 'compensate'
   return { name, version, build, onFailure, timeoutMs, steps }
 }
@@ -185,6 +185,6 @@ function readRetries(part: Part): Retries {
 function readLength(part: Part, what: string): number | null {
   const ms = part.duration(what)
   if (ms !== 0) return ms
-  part.wrong(`${what} is longer than nothing, this is ${kindOf(part.value)}`, 'for example 30s, 5m or 24h')
+  part.wrong(`${what} must be longer than zero, not ${kindOf(part.value)}`, 'for example 30s, 5m or 24h')
   return null
 }

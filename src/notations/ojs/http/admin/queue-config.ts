@@ -116,7 +116,7 @@ export function configWire({ config: { backpressure }, limit }: Configured): Val
 function period(): Schema<string> {
   return text({
     description: 'Such as 1m, or ISO 8601 such as PT1H.',
-    is: 'a duration longer than 0, as a text',
+    is: 'a duration longer than 0, as a string',
     hint: 'for example "30s", "1m", "1h" or "PT1M"; at most 100 years',
     fits: (value: string) => (parseDuration(value) ?? 0) > 0,
   })

@@ -30,7 +30,7 @@ describe('settings of a webhook', () => {
   })
 
   it.each([
-    [{ url: 'ftp://example.com' }, 'url is an https URL of at most 2000 characters'],
+    [{ url: 'ftp://example.com' }, 'url must be an https URL of at most 2000 characters'],
     [{ url: 'https://user:pass@example.com' }, 'url holds a name or password'],
     [{ events: ['Job Done'] }, 'a type of event such as job.completed'],
     [{ secret: 'another one' }, 'secret is not changed here'],

@@ -34,8 +34,8 @@ describe('the filter of a change of many jobs', () => {
   it.each([
     [{ states: ['completed'] }, "state cannot be 'completed' here; one of available, discarded"],
     [{ state: 'available,active' }, "state cannot be 'active' here; one of available, discarded"],
-    [{ filter: { queue: 'Not a queue' } }, 'queue is a name in lower case'],
-    [{ since: 'yesterday' }, 'since is a time such as'],
+    [{ filter: { queue: 'Not a queue' } }, 'queue must be a name in lower case'],
+    [{ since: 'yesterday' }, 'since must be a time such as'],
   ])('refuses %j', (body, message) => {
     expect(() => read(body)).toThrow(message)
   })

@@ -63,7 +63,7 @@ export const SchemaOfUri = extensible(
     uri: optional(
       text({
         pattern: URI.source,
-        is: 'a text without spaces',
+        is: 'a string without spaces',
         fits: (value: string) => URI.test(value),
         description: 'Default: made from the type and the version.',
       }),
