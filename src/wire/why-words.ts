@@ -144,10 +144,12 @@ function gateWords(reason: GateReason, m: Moments): string {
 
 function leaseWords(reason: LeaseReason, m: Moments): string {
   const { worker, since, startedAt, stopAskedAt } = reason
-  const who = reason.holder === null ? 'somebody' : `'${reason.holder}'`
   const where = worker === null ? '' : ` (${worker.host}, pid ${worker.pid})`
   const began = startedAt ?? since
-  const how = reason.by === 'sql' ? `leased by ${who} by plain SQL` : `held by worker ${who}${where}`
+  const how =
+    reason.by === 'sql'
+      ? `leased by ${reason.holder === null ? 'an unnamed client' : `'${reason.holder}'`} by plain SQL`
+      : `held by ${reason.holder === null ? 'an unnamed worker' : `worker '${reason.holder}'`}${where}`
   const parts = [
     `${how}${began === null ? '' : ` ${m.since(began)}`}`,
     `attempt ${reason.attempt} of ${reason.maxAttempts}`,

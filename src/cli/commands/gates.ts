@@ -140,7 +140,7 @@ function print(terminal: Terminal, { gate, instance, standing }: GateView, now: 
   for (const { by, approved, at, reason } of votes) {
     const word = paintState(terminal, approved ? 'approved' : 'rejected')
     terminal.print(
-      `${harmless(by ?? 'somebody')} ${word} ${ago(at, now)}${reason === null ? '' : `: ${brief(reason)}`}`,
+      `${harmless(by ?? 'an unnamed person')} ${word} ${ago(at, now)}${reason === null ? '' : `: ${brief(reason)}`}`,
     )
   }
   if (gate.state === 'open') terminal.print(terminal.paint('dim', `petrel approve ${gate.id}`))

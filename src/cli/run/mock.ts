@@ -132,9 +132,9 @@ class Pilot {
     const held = runs.filter((r) => r.status === 'leased' && !r.deferred)
     if (!held.every((r) => clock.sleeps(`${r.id}/${r.attempt + 1}`))) return false
     // A timeout begins with the report of the start, which a worker only sends after some real time.
-    const untold = held.filter((r) => r.timeoutMs !== null && r.startedAt === null)
-    if (untold.length > 0) await simulation.noteStarts(untold, now)
-    return untold.length === 0
+    const unrecorded = held.filter((r) => r.timeoutMs !== null && r.startedAt === null)
+    if (unrecorded.length > 0) await simulation.noteStarts(unrecorded, now)
+    return unrecorded.length === 0
   }
 
   /** true: a gate was answered. Each gate is answered once, when its time has come, in the order they opened. */

@@ -164,7 +164,7 @@ function votesPart({ standing }: GateView): string {
   if (standing.votes.length === 0) return ''
   const lines = standing.votes.map(({ by, approved, at, reason }) => {
     const why = reason === null ? '' : `<br><span class="lead">${escapeHtml(reason)}</span>`
-    return `<li>${escapeHtml(by ?? 'somebody')} ${word(approved)} <span class="dim">on ${moment(at)}</span>${why}</li>`
+    return `<li>${escapeHtml(by ?? 'an unnamed person')} ${word(approved)} <span class="dim">on ${moment(at)}</span>${why}</li>`
   })
   return `<h2>Votes so far</h2>\n<ul>\n${lines.join('\n')}\n</ul>`
 }

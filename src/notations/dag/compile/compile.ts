@@ -108,13 +108,13 @@ function runOf(task: Task, type: string, args: Json): RunWork {
 function inputOf(step: Step): Json {
   if (step.workflow !== null) return step.with ?? '{{ input }}'
   return {
-    ...toldTo(step),
+    ...taskInput(step),
     results: Object.fromEntries(step.dependsOn.map((d) => [d, resultOf(d)])),
     ...(step.with === null ? {} : { with: step.with }),
   }
 }
 
-function toldTo(task: Task): { readonly [key: string]: Json } {
+function taskInput(task: Task): { readonly [key: string]: Json } {
   return { agent: task.agent, action: task.action, input: '{{ input }}' }
 }
 
@@ -125,7 +125,7 @@ function resultOf(step: string): string {
 /** The run has the input of its step; for a nested workflow or a gate it is rendered again. */
 function undoOf(step: Step, entry: Compensation): Undo {
   const args: Json = {
-    ...toldTo(entry),
+    ...taskInput(entry),
     step: { name: step.name, input: isRun(step) ? null : inputOf(step), result: resultOf(step.name) },
     ...(entry.with === null ? {} : { with: entry.with }),
   }

@@ -79,18 +79,18 @@ export function tryNote(note: TryNote): Fields {
     at,
     ms,
     status,
-    ...(error !== null && { error: toldError(error) }),
-    ...(hasRules && verdict !== null && { rule: toldVerdict(verdict, restMs) }),
+    ...(error !== null && { error: errorNote(error) }),
+    ...(hasRules && verdict !== null && { rule: ruleNote(verdict, restMs) }),
     ...(http !== undefined && { http: { status: http.status } }),
     last: restMs === null,
   }
 }
 
-function toldError({ kind, code, message, retryable }: ToolError): Fields {
+function errorNote({ kind, code, message, retryable }: ToolError): Fields {
   return { kind, code, message: message.slice(0, LONGEST_MESSAGE), retryable }
 }
 
-function toldVerdict({ rule, do: action, to }: Verdict, restMs: number | null): Fields {
+function ruleNote({ rule, do: action, to }: Verdict, restMs: number | null): Fields {
   return {
     index: rule,
     do: action,
