@@ -33,7 +33,7 @@ const NOTHING: ReadonlySet<Scope> = new Set()
 /** Whether a path exists is for callers to know that may read. */
 const UNKNOWN_PATH: Access = { scope: 'read' }
 
-const NOBODY: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
+const ANONYMOUS: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
 
 /** `token`: required in every request without a key on loopback; null: none. */
 export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, token: string | null): void {
@@ -42,7 +42,7 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
   app.decorateRequest('caller')
   // Does not refuse yet: requests with wrong keys count for the rate guard, which runs between this hook and the next.
   app.addHook('onRequest', async (request) => {
-    request.caller = NOBODY
+    request.caller = ANONYMOUS
     // These routes need neither a name nor an available store.
     if (request.routeOptions.config.access === 'none') return
     try {

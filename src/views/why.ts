@@ -270,8 +270,8 @@ function unreached(
     if (state !== 'pending' || here.has(node.key) || !reached.has(node.key) || node.work.kind === 'pass') return []
     const unmet = (keys: readonly string[]) =>
       keys.flatMap((key) => {
-        const stands = states.get(key)
-        return stands === 'pending' || stands === 'running' ? [{ node: key, state: stands }] : []
+        const current = states.get(key)
+        return current === 'pending' || current === 'running' ? [{ node: key, state: current }] : []
       })
     if (unmet(net.sources.get(node.key) ?? []).length === 0) return []
     const reasons = (): readonly Reason[] => {

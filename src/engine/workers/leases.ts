@@ -213,9 +213,9 @@ export class StoredLeases implements Leases {
     const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant }
     const at = { startedAt: 0, heartbeatAt: 0, expiresAt: 0 }
     // The heartbeat comes before the renewal of the leases, so that a sweep in between does not find the worker dead.
-    const stands = await sweep.beatLease({ worker: { id: holder, holds: 'lease', ...about, ...at }, ttlMs })
+    const directed = await sweep.beatLease({ worker: { id: holder, holds: 'lease', ...about, ...at }, ttlMs })
     const extended = p.runIds.length === 0 ? [] : await this.extend(p)
-    return { state: stands, extended }
+    return { state: directed, extended }
   }
 
   arrived(arrivals: readonly Arrival[]): void {

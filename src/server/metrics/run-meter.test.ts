@@ -3,7 +3,7 @@ import { newRun } from '../../engine/fold/run/runs.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { StoreUnavailableError } from '../../kernel/store-errors.ts'
 import type { RunRow } from '../../model/rows.ts'
-import { Durations, NOBODY, OTHER, RunMeter } from './run-meter.ts'
+import { Durations, NO_WORKER, OTHER, RunMeter } from './run-meter.ts'
 
 function run(rest: Partial<RunRow> = {}): RunRow {
   return newRun({ id: 'r', type: 'a.v1', payload: '{}', now: 0 }, rest)
@@ -39,7 +39,7 @@ describe('counting runs by type and worker', () => {
   it('the end of a run without a holder counts under a reserved name', () => {
     const meter = new RunMeter()
     meter.ended({ run: run({ status: 'cancelled' }), worker: null, failed: false, ms: null })
-    expect(pairs(meter)).toEqual([`a.v1 ${NOBODY}`])
+    expect(pairs(meter)).toEqual([`a.v1 ${NO_WORKER}`])
   })
 
   it('beyond 500 pairs a type counts under (other), beyond 200 such types everything does', () => {

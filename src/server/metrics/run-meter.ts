@@ -14,7 +14,7 @@ export const OTHER = '(other)'
 /**
  * The client that ended it held it under no known name: a cancel of pending work, or a client that writes plain SQL.
  */
-export const NOBODY = '(none)'
+export const NO_WORKER = '(none)'
 const MOST_PAIRS = 500
 const MOST_TYPES = 200
 const MOST_WORKERS = 500
@@ -82,11 +82,11 @@ export class RunMeter implements RunObserver {
   }
 
   claimed(run: RunRow): void {
-    this.#pair(run.type, unscopedName(run.leasedBy) ?? NOBODY).claimed++
+    this.#pair(run.type, unscopedName(run.leasedBy) ?? NO_WORKER).claimed++
   }
 
   ended({ run, worker, failed, ms }: RunEnd): void {
-    const pair = this.#pair(run.type, worker ?? NOBODY)
+    const pair = this.#pair(run.type, worker ?? NO_WORKER)
     if (failed) pair.fail(run.attempt)
     if (run.status !== 'pending') pair.ended.set(run.status, (pair.ended.get(run.status) ?? 0) + 1)
     if (ms === null) return

@@ -8,7 +8,7 @@ import { needsClock } from './options.ts'
 import { DEFAULT_RETRY } from './tree.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
-const NOBODY = { tenant: null, initiator: null }
+const UNKNOWN = { tenant: null, initiator: null }
 
 function read(body: unknown) {
   const notes = new BodyNotes()
@@ -22,7 +22,7 @@ describe('a job of the wire', () => {
   it('needs a type and arguments, and gets the defaults', () => {
     const { job, mistakes } = read({ type: 'email.send', args: ['a', 1] })
     expect(mistakes).toEqual([])
-    expect(enqueueParams(job, NOBODY)).toEqual({
+    expect(enqueueParams(job, UNKNOWN)).toEqual({
       type: 'email.send',
       payload: ['a', 1],
       queue: 'default',
@@ -184,7 +184,7 @@ describe('a job as a run', () => {
   it('has a unique key of its tenant', () => {
     const { job } = read({ type: 'a', args: [], options: { unique: { states: ['pending', 'active'] } } })
     const ours = enqueueParams(job, { tenant: 'acme', initiator: null }).unique
-    const theirs = enqueueParams(job, NOBODY).unique
+    const theirs = enqueueParams(job, UNKNOWN).unique
     expect(ours).toMatchObject({ states: ['held', 'leased'], onConflict: 'reject' })
     expect(ours?.key).not.toBe(theirs?.key)
   })

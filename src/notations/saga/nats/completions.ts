@@ -17,7 +17,7 @@ import { type Fields, readBody } from './body.ts'
 import { readCompletion } from './completion.ts'
 import { refusalOf } from './failure.ts'
 import { again, type Message, type Verdict } from './message.ts'
-import { type About, NOBODY, noteRefused } from './refusal.ts'
+import { type About, noteRefused, UNKNOWN } from './refusal.ts'
 import { senderOf } from './sender.ts'
 
 export interface CompletionsParams {
@@ -32,7 +32,7 @@ const MOST_EARLY = 20
 
 export async function takeCompletion(params: CompletionsParams, message: Message): Promise<Verdict> {
   const { engine, operations, logger, maxBytes } = params
-  let about = NOBODY
+  let about = UNKNOWN
   try {
     const fields = readBody(message.data, maxBytes)
     about = saysOfItself(fields)

@@ -17,7 +17,7 @@ export interface About {
   readonly stepId: string | null
 }
 
-export const NOBODY: About = { instanceId: null, stepId: null }
+export const UNKNOWN: About = { instanceId: null, stepId: null }
 
 const MOST_BODY_BYTES = 4096
 const MOST_ID = 200

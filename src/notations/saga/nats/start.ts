@@ -13,7 +13,7 @@ import { type Fields, idOf, jsonOf, need, readBody, textOf, wrong } from './body
 import { refusalOf } from './failure.ts'
 import type { Message, Verdict } from './message.ts'
 import { HEADERS } from './names.ts'
-import { NOBODY, noteRefused } from './refusal.ts'
+import { noteRefused, UNKNOWN } from './refusal.ts'
 import { senderOf } from './sender.ts'
 
 export interface StartsParams {
@@ -51,7 +51,7 @@ export async function takeStart(params: StartsParams, message: Message): Promise
     if (refused === null) throw error
     const { code, message: why } = refused
     logger?.warn({ code, instanceId }, `a start was refused: ${why}`)
-    await noteRefused(engine, message, refused, { ...NOBODY, instanceId })
+    await noteRefused(engine, message, refused, { ...UNKNOWN, instanceId })
     reply({ ok: false, error: { code, message: why } })
   }
   return 'done'

@@ -33,7 +33,7 @@ const COUNT = `SELECT count(*) FROM (SELECT 1 FROM workflow_webhook_delivery WHE
 const ATTEMPTED = `UPDATE workflow_webhook_delivery SET state = ?1, attempts = attempts + 1, next_at = ?2 + ?3,
     last_status = ?4, last_error = ?5, last_ms = ?6, ended_at = CASE ?1 WHEN 'pending' THEN NULL ELSE ?2 END
   WHERE id = ?7 AND state = 'pending'`
-const TOLD = `UPDATE workflow_webhook SET last_at = max(coalesce(last_at, 0), ?1), last_status = ?2,
+const COUNTED = `UPDATE workflow_webhook SET last_at = max(coalesce(last_at, 0), ?1), last_status = ?2,
     failures = CASE ?3 WHEN 'delivered' THEN 0 ELSE failures + 1 END WHERE id = ?4`
 const LOG = `SELECT ${columnList(DELIVERY_HEAD)} FROM workflow_webhook_delivery
   WHERE webhook_id = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY feed_id DESC, part DESC LIMIT ?3 OFFSET ?4`
@@ -96,7 +96,7 @@ export function webhooksOn(connection: Connection): Webhooks {
       write(() => {
         const now = readClock(connection)
         connection.statement(ATTEMPTED).get(state, now, delayMs, status, error, ms, id)
-        connection.statement(TOLD).get(now, status, state, webhookId)
+        connection.statement(COUNTED).get(now, status, state, webhookId)
       }),
     delivery: (id) => connection.read(() => one(DELIVERY, `${SENT} WHERE id = ?`, id)),
     log: ({ webhookId, state, limit, offset }) =>
