@@ -23,7 +23,7 @@ export function number(what: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (text.trim() !== '' && Number.isSafeInteger(value)) return value
-    throw new InvalidArgumentError(`${what} is a whole number.`)
+    throw new InvalidArgumentError(`${what} must be a whole number.`)
   }
 }
 

@@ -6,7 +6,7 @@ const LONGEST_NAME = 128
 
 /** What is wrong with the name of a context entry; null: nothing. */
 export function nameProblem(name: unknown): string | null {
-  const rule = `the name of a context entry is a string of 1 to ${LONGEST_NAME} characters`
+  const rule = `the name of a context entry must be a string of 1 to ${LONGEST_NAME} characters`
   if (typeof name !== 'string') return `${rule}, not ${name === null ? 'null' : typeof name}`
   if (name === '') return `${rule}, not empty`
   if (name.length > LONGEST_NAME) return `${rule}, '${name.slice(0, 20)}…' has ${name.length}`

@@ -56,7 +56,7 @@ describe('type filters', () => {
 
   it('explains what is wrong with an ambiguous filter', () => {
     const cases: [string, string][] = [
-      ['', 'a type is a string of at least one character'],
+      ['', 'a type must be a string of at least one character'],
       ['a%b', "'%' is allowed only at the end of a type: 'a%b'; a percent sign of the name is written '\\%'"],
       ['a%%', "'%' is allowed only at the end of a type: 'a%%'"],
       [

@@ -77,7 +77,8 @@ export class TypeFilterError extends Error {}
 const ESCAPED = new Set(['%', '_', '\\'])
 
 export function parseTypeFilter(text: string): TypeFilter {
-  if (typeof text !== 'string' || text === '') throw new TypeFilterError('a type is a string of at least one character')
+  if (typeof text !== 'string' || text === '')
+    throw new TypeFilterError('a type must be a string of at least one character')
   if (text.includes('\0') || !text.isWellFormed()) {
     throw new TypeFilterError(`${shown(text)} holds a character that no type can have`)
   }

@@ -66,7 +66,7 @@ describe('handlers by type', () => {
     expect(() => handlers.select(null)).toThrow('a worker needs at least one handler')
     handlers.add('mail', one)
     expect(() => handlers.add('mail', two)).toThrow("there is a handler for 'mail' already")
-    expect(() => handlers.add('', one)).toThrow('a type is a string of 1 to 255 characters')
+    expect(() => handlers.add('', one)).toThrow('a type must be a string of 1 to 255 characters')
     expect(() => handlers.add('a%b', one)).toThrow("'%' is allowed only at the end of a type: 'a%b'")
     expect(() => handlers.add('x', 'no' as never)).toThrow("the handler of 'x' must be a function, not string")
     expect(() => handlers.add('a\\b%', one)).toThrow("a backslash beside a '%' stands before")

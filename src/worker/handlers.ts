@@ -117,7 +117,7 @@ export class Handlers {
 function readType(type: string): TypeFilter {
   const filter = typeof type !== 'string' || type === '' ? null : readTypeFilter(type, 'type')
   if (filter === null || (type.length > 255 && !('tools' in filter))) {
-    throw new PetrelError('invalid_request', 'a type is a string of 1 to 255 characters')
+    throw new PetrelError('invalid_request', 'a type must be a string of 1 to 255 characters')
   }
   return filter
 }

@@ -52,9 +52,9 @@ function suite(store: () => string): void {
     [['cli.c.v1', '{nope'], 'the payload is not JSON', '@order.json'],
     [['cli.c.v1', '@none.json'], 'there is no file none.json', 'path'],
     [['cli.c.v1', '--run-at', 'tomorrow'], 'run_at', '2030-01-31T09:00:00Z'],
-    [['cli.c.v1', '--max-attempts', '0'], 'max_attempts is a whole number from 1 to 1000', 'for example 1'],
+    [['cli.c.v1', '--max-attempts', '0'], 'max_attempts must be a whole number from 1 to 1000', 'for example 1'],
     [['cli.c.v1', '--key', ''], 'idempotency_key', 'leave it out'],
-    [['cli.c.v1', '--priority', 'high'], 'priority is a whole number', 'petrel submit --help'],
+    [['cli.c.v1', '--priority', 'high'], 'priority must be a whole number', 'petrel submit --help'],
     [[], "missing required argument 'type'", 'petrel submit --help'],
   ])('submit %j: one line for the error, one for the remedy', async (args, wrong, right) => {
     const { code, out, err } = await petrel('submit', ...args)

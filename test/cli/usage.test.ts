@@ -61,7 +61,7 @@ describe('wrong usage', () => {
   it.each([
     [['lss'], "unknown command 'lss'", 'Did you mean ls?'],
     [['ls', '--zzzzzz'], "unknown option '--zzzzzz'", 'petrel ls --help'],
-    [['ls', '--limit', 'x'], 'limit is a whole number', 'petrel ls --help'],
+    [['ls', '--limit', 'x'], 'limit must be a whole number', 'petrel ls --help'],
     [['show'], "missing required argument 'id'", 'petrel show --help'],
     [['worker'], 'a worker needs something to work with', '--tools for the steps of playbooks'],
     [['ls', '--store', 'mysql://x'], 'no store is called "mysql://x"', '--store'],

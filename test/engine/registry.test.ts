@@ -285,7 +285,7 @@ onBothStores('the registry', (stage) => {
     await refused(
       { workflowName: 'a.v1', runtime: 'go', description: 'x'.repeat(10_001) },
       'invalid_request',
-      'description: a text',
+      'description: a string',
     )
     expect(await registry.remove('a.v1')).toBe(false)
     expect(await registry.list()).toEqual([])

@@ -207,7 +207,7 @@ spec:
     })
     await expect(
       other.saga(saga({ name: 'nowhere', steps: [{ name: 'a', subject: '', buildCommand: () => 1 }] })),
-    ).rejects.toMatchObject({ message: expect.stringContaining('subject is a text') })
+    ).rejects.toMatchObject({ message: expect.stringContaining('subject must be a string') })
   })
 
   it('an id starts one saga, and cannot be used for anything else', async () => {

@@ -110,9 +110,9 @@ describe('GET /v1/instances', () => {
 
   it.each([
     ['?state=nope', "state cannot be 'nope'"],
-    ['?limit=0', 'limit is a whole number from 1 to 200'],
-    ['?limit=x', 'limit is a whole number from 1 to 200'],
-    ['?before=x', "before is an instance id, not 'x'"],
+    ['?limit=0', 'limit must be a whole number from 1 to 200'],
+    ['?limit=x', 'limit must be a whole number from 1 to 200'],
+    ['?before=x', "before must be an instance id, not 'x'"],
     ['?nam=x', "there is no query parameter 'nam'"],
     ['?name=a&name=b', 'name is given more than once'],
   ])('%s: 400', async (query, message) => {

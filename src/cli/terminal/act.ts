@@ -50,7 +50,7 @@ export function wholeNumber(least: number, what: string): (text: string) => numb
   return (text) => {
     const value = Number(text)
     if (!Number.isSafeInteger(value) || value < least) {
-      throw new InvalidArgumentError(`${what} is a whole number of at least ${least}.`)
+      throw new InvalidArgumentError(`${what} must be a whole number of at least ${least}.`)
     }
     return value
   }

@@ -51,10 +51,10 @@ function commandProblem({ outcome, delivery }: Report, maxBytes: number): Failur
   const { subject, body, resendMs } = outcome.command
   if (delivery.instanceId === null) return wrong('the run belongs to no workflow, so no service could answer it')
   if (typeof subject !== 'string' || !SUBJECT.test(subject) || subject.length > LONGEST_SUBJECT) {
-    return wrong(`a subject is a string of 1 to ${LONGEST_SUBJECT} characters without white space`)
+    return wrong(`a subject must be a string of 1 to ${LONGEST_SUBJECT} characters without white space`)
   }
   if (!Number.isInteger(resendMs) || resendMs < SHORTEST_RESEND_MS || resendMs > LONGEST_RESEND_MS) {
-    return wrong(`resendMs is a whole number from ${SHORTEST_RESEND_MS} to ${LONGEST_RESEND_MS}`)
+    return wrong(`resendMs must be a whole number from ${SHORTEST_RESEND_MS} to ${LONGEST_RESEND_MS}`)
   }
   if (typeof body !== 'string' || !isJson(body)) return wrong('its body is not JSON text')
   const refusal = unstorable(body, maxBytes)

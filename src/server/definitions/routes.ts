@@ -27,7 +27,7 @@ import { readGiven, readTexts } from './text.ts'
 
 const PAGE = {
   limit: pageSize(),
-  before: parsed('`next_before` of the previous page.', uuid(), sameId, 'is what a page gave as next_before'),
+  before: parsed('`next_before` of the previous page.', uuid(), sameId, 'the next_before of a page'),
 }
 
 const RETIRED =

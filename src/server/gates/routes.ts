@@ -126,5 +126,5 @@ export function votedWire({ view, instance }: Voted): Value<typeof GateDecided> 
 }
 
 function gateId(description: string): Param<string | null> {
-  return parsed(description, uuid(), readId, 'is an id')
+  return parsed(description, uuid(), readId, 'an id')
 }

@@ -92,7 +92,7 @@ export const RESULT_ROUTES = [
         'events than requested, or none, while `has_more` is true.',
       does: listExecutionEvents,
       query: {
-        after: parsed('`next_after` of the previous page.', text(), parsePlace, 'is the next_after of a page'),
+        after: parsed('`next_after` of the previous page.', text(), parsePlace, 'the next_after of a page'),
         limit: pageSize(1000, 100),
         types: wordsOf(TYPES, 'Only these: `step.failed,task.failed`.'),
       },

@@ -20,7 +20,7 @@ export const WHY_ROUTES = [
         'As a whole (`about`), and each node that has not ended (`waits`): first those at which something is, then those ' +
         'that have not been reached. Every reason has a `kind`, its facts and a sentence.',
       query: {
-        after: parsed('`next_after` of the previous page.', text(), cursor, 'is the next_after of a page'),
+        after: parsed('`next_after` of the previous page.', text(), cursor, 'the next_after of a page'),
         limit: pageSize(),
       },
       answers: { '200': { description: 'The reasons, as of `now`.', schema: WhyReply } },

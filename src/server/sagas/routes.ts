@@ -92,7 +92,7 @@ export const SAGA_ROUTES = [
       description: 'Unknown or mismatched ids, invalid JSON, duplicates: the last 10,000, newest first.',
       query: {
         limit: pageSize(),
-        before: parsed(NEXT, whole({ minimum: 0 }), placeIn, 'is a whole number of at least 0'),
+        before: parsed(NEXT, whole({ minimum: 0 }), placeIn, 'a whole number of at least 0'),
       },
       answers: { '200': { description: 'A page of them.', schema: RefusedList } },
       errors: ['invalid_request'],

@@ -15,7 +15,7 @@ export const INBOX_PARAMS = {
   queue: storedText('Only of this queue.'),
   deleted: wordOf(['false', 'true', 'all'], 'false', 'true: only deleted ones.'),
   limit: pageSize(),
-  before: parsed('`next_before` of the previous page.', text(), parseInboxCursor, 'is what a page gave as next_before'),
+  before: parsed('`next_before` of the previous page.', text(), parseInboxCursor, 'the next_before of a page'),
 }
 
 type InboxAsked = Omit<InboxQuery, 'tenant'>

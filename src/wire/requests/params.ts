@@ -87,7 +87,7 @@ export function placeOf(description: string): Param<number> {
 
 /** `what`: `an instance id`. */
 export function idOf(what: string, description: string): Param<string | null> {
-  return parsed(description, uuid(), readId, `is ${what}`)
+  return parsed(description, uuid(), readId, what)
 }
 
 export function momentOf(description: string): Param<number | null> {
@@ -98,11 +98,11 @@ export function momentOf(description: string): Param<number | null> {
       const at = given.startsWith('+') ? null : (parseMoment(given, 0)?.at ?? null)
       return at !== null && at < HELD_AT ? at : null
     },
-    'is a date and time with its zone, such as 2030-01-31T09:00:00Z',
+    'a date and time with its zone, such as 2030-01-31T09:00:00Z',
   )
 }
 
-/** `read` returns null for an invalid text; `expected` describes a valid one: `is an instance id`. */
+/** `read` returns null for an invalid text; `expected` describes a valid one: `an instance id`. */
 export function parsed<T>(
   description: string,
   schema: Schema,
@@ -117,7 +117,7 @@ export function parsed<T>(
       if (given === null) return null
       const value = read(given)
       if (value !== null) return value
-      throw new PetrelError('invalid_request', `${name} ${expected}, not '${given}'`, { parameter: name })
+      throw new PetrelError('invalid_request', `${name} must be ${expected}, not '${given}'`, { parameter: name })
     },
   }
 }

@@ -49,7 +49,7 @@ export function wholeParam(
   if (Number.isSafeInteger(value) && value >= bounds.least && value <= bounds.most) return value
   throw new PetrelError(
     'invalid_request',
-    `${name} is a whole number from ${bounds.least} to ${bounds.most}, not '${text}'`,
+    `${name} must be a whole number from ${bounds.least} to ${bounds.most}, not '${text}'`,
     { parameter: name },
   )
 }

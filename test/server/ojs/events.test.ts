@@ -73,8 +73,8 @@ onBothStores('polling events', (stage) => {
   })
 
   it.each([
-    ['limit=0', 'limit is a whole number from 1 to 1000'],
-    ['limit=1001', 'limit is a whole number from 1 to 1000'],
+    ['limit=0', 'limit must be a whole number from 1 to 1000'],
+    ['limit=1001', 'limit must be a whole number from 1 to 1000'],
     ['after=nonsense', 'neither an event id nor a cursor'],
     ['after=evt_1', 'neither an event id nor a cursor'],
     ['types=JOB!', 'is no type of event'],

@@ -21,7 +21,7 @@ class TypeFilter:
     @classmethod
     def parse(cls, written: str) -> TypeFilter:
         if not isinstance(written, str) or written == "" or "\0" in written:
-            raise ValueError(f"a type is a string of at least one character, not {written!r}")
+            raise ValueError(f"a type must be a string of at least one character, not {written!r}")
         if "%" not in written:
             return cls(written, False)
         name = ""

@@ -73,9 +73,9 @@ class Worker:
         if isinstance(type_prefixes, str) or isinstance(queues, str):
             raise TypeError("type_prefixes and queues are lists of texts")
         if lease_seconds < 1:
-            raise ValueError(f"lease_seconds is at least 1, not {lease_seconds}")
+            raise ValueError(f"lease_seconds must be at least 1, not {lease_seconds}")
         if concurrency < 1:
-            raise ValueError(f"concurrency is at least 1, not {concurrency}")
+            raise ValueError(f"concurrency must be at least 1, not {concurrency}")
         self.worker_id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._transport = client.transport
         self._type_prefixes = type_prefixes

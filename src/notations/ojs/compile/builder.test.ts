@@ -215,7 +215,7 @@ describe('refused workflows, with the path of the mistake', () => {
     ['an empty chain', chain(), 'chain: a chain needs at least one step'],
     ['an empty group inside', chain(job('a'), group()), 'chain.steps[1]: needs at least one job'],
     ['a batch without callbacks', batch([job('a')], {}), 'batch: a batch needs a callback'],
-    ['a job without a type', group(job('a'), job('')), 'group.jobs[1]: a type is a string of 1 to 255 characters'],
+    ['a job without a type', group(job('a'), job('')), 'group.jobs[1]: a type must be a string of 1 to 255 characters'],
     ['a pattern', chain(job('a.%')), "chain.steps[0]: a job has one type; 'a.%' is a pattern"],
     ['a timeout of 0', chain(job('a', 1, { timeoutMs: 0 })), 'chain.steps[0]: timeoutMs must be more than 0'],
     [

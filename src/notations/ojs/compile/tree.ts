@@ -93,7 +93,8 @@ export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): 
 }
 
 function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string | null {
-  if (typeof type !== 'string' || type === '' || type.length > 255) return 'a type is a string of 1 to 255 characters'
+  if (typeof type !== 'string' || type === '' || type.length > 255)
+    return 'a type must be a string of 1 to 255 characters'
   if (type.includes('%')) return `a job has one type; '${type}' is a pattern`
   const { queue, priority, delayMs, timeoutMs, limitKey, meta, retry } = options
   if (queue !== undefined && (typeof queue !== 'string' || queue === '')) return 'queue must be a string'

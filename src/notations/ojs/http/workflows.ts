@@ -256,7 +256,7 @@ async function wholly({ queries }: JobReading, row: InstanceRow): Promise<Instan
 /** One of these, and not several. */
 function oneWord<const W extends string>(words: readonly W[], description: string): Param<W | null> {
   const find = (given: string): W | null => words.find((known) => known === given) ?? null
-  return parsed(description, word(words), find, `is one of ${words.join(', ')}`)
+  return parsed(description, word(words), find, `one of ${words.join(', ')}`)
 }
 
 /** What OJS calls running is more than the row has: something must be due. */

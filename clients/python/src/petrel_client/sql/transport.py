@@ -250,7 +250,7 @@ def _place(before: str) -> Tuple[datetime, str]:
         return datetime.fromisoformat(at), str(uuid.UUID(id))
     except ValueError:
         raise InvalidRequest(
-            "before is what a page gave as next_before",
+            "before must be the next_before of a page",
             code="invalid_request",
             details={"parameter": "before"},
         ) from None

@@ -16,7 +16,7 @@ export const DELIVERY_ROUTES = [
       summary: 'List deliveries',
       does: listDeliveries,
       query: {
-        state: parsed('Only in this state.', word(DELIVERY_STATES), stateIn, `is one of ${DELIVERY_STATES.join(', ')}`),
+        state: parsed('Only in this state.', word(DELIVERY_STATES), stateIn, `one of ${DELIVERY_STATES.join(', ')}`),
         ...OFFSET_PAGE,
       },
       answers: {

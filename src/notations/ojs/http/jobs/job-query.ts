@@ -38,7 +38,7 @@ export const ONLY_QUEUE = parsed(
   'Only of this queue.',
   text(),
   (given) => (isQueueName(given) ? given : null),
-  'is the name of a queue',
+  'the name of a queue',
 )
 
 export const ONLY_TYPE = storedText('Only of this type.')

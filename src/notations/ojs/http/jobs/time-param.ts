@@ -6,7 +6,7 @@ import { time } from '../../../../wire/schema.ts'
 export const TIME_EXPECTED = 'a time such as 2026-02-13T12:00:00Z'
 
 export function timeOf(description: string): Param<number | null> {
-  return parsed(description, time(), (given) => (isTime(given) ? Date.parse(given) : null), `is ${TIME_EXPECTED}`)
+  return parsed(description, time(), (given) => (isTime(given) ? Date.parse(given) : null), TIME_EXPECTED)
 }
 
 export function isTime(text: string): boolean {
