@@ -211,7 +211,7 @@ onBothStores('a playbook on the server', (stage) => {
         expect([status, body.error.code, body.error.message]).toEqual([
           400,
           'invalid_request',
-          expect.stringContaining('is a mapping of names to values'),
+          expect.stringContaining('must be a mapping of names to values'),
         ])
     }
     expect((await s.get('/v1/instances?name=fed')).body.instances).toHaveLength(before)
