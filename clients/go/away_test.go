@@ -48,25 +48,19 @@ func newRoad(t *testing.T) *road {
 
 func (r *road) carry(in net.Conn) {
 	defer in.Close()
-	r.mu.Lock()
-	away := r.away
-	if !away {
-		r.open[in] = struct{}{}
-	}
-	r.mu.Unlock()
-	if away {
+	if !r.add(in) {
 		return
 	}
-	defer func() {
-		r.mu.Lock()
-		delete(r.open, in)
-		r.mu.Unlock()
-	}()
+	defer r.remove(in)
 	out, err := net.Dial("tcp", r.target)
 	if err != nil {
 		return
 	}
 	defer out.Close()
+	if !r.add(out) {
+		return
+	}
+	defer r.remove(out)
 	go func() {
 		_, _ = io.Copy(out, in)
 		out.Close()
@@ -74,6 +68,24 @@ func (r *road) carry(in net.Conn) {
 	_, _ = io.Copy(in, out)
 }
 
+// add returns false if the road is closed.
+func (r *road) add(connection net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.away {
+		r.open[connection] = struct{}{}
+	}
+	return !r.away
+}
+
+func (r *road) remove(connection net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, connection)
+}
+
+// cut closes both ends of every connection before it returns: a server that learned of it later could give work to a
+// claim that no worker waits for, and that work would be leased until its lease expires.
 func (r *road) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
