@@ -67,6 +67,8 @@ export function processTopic(current: Current): void {
     }
     await put(store, { instances: { insert: [instance] }, runs: { insert: [run] }, slots: { put: [slot('1')] } })
     expect(await seen()).toEqual(['leased', null, 1, 1, '1'])
+    // No start is dated later than the store's clock.
+    await setClock(store, 1000)
     await store.sweep.started({ runs: [{ id: run.id, epoch: 1, at: T0 + 5 }] })
     expect(await seen()).toEqual(['leased', T0 + 5, 1, 1, '1'])
     await put(other, { instances: { update: [{ ...instance, fires: 2 }] }, slots: { put: [slot('2')] } })

@@ -28,12 +28,18 @@ export interface QuotaDeps {
   readonly probe: (point: string) => void
 }
 
+interface Look {
+  /** More room was reported meanwhile. */
+  again: boolean
+  ended: Promise<void>
+}
+
 type Queued = { readonly id: string; readonly netHash: string }
 
 export class Quotas {
   readonly #deps: QuotaDeps
-  /** Keys whose queue is being started; true: more room was reported meanwhile, so look again. */
-  readonly #busy = new Map<string, boolean>()
+  /** Keys whose queue is being started. */
+  readonly #busy = new Map<string, Look>()
   readonly #looks = new Set<Promise<void>>()
 
   constructor(deps: QuotaDeps) {
@@ -68,17 +74,27 @@ export class Quotas {
     while (this.#looks.size > 0) await Promise.all(this.#looks)
   }
 
-  async #look(key: string): Promise<void> {
-    if (this.#busy.has(key)) {
-      this.#busy.set(key, true)
-      return
+  /** Resolves when a look has ended that saw everything committed before the call. */
+  #look(key: string): Promise<void> {
+    const current = this.#busy.get(key)
+    if (current !== undefined) {
+      current.again = true
+      return current.ended
     }
+    const look: Look = { again: false, ended: Promise.resolve() }
+    this.#busy.set(key, look)
+    look.ended = this.#serveAgain(key, look)
+    return look.ended
+  }
+
+  async #serveAgain(key: string, look: Look): Promise<void> {
     try {
       do {
-        this.#busy.set(key, false)
+        look.again = false
         await this.#serve(key)
-      } while (this.#busy.get(key) === true)
+      } while (look.again)
     } finally {
+      // In the turn in which `again` was read: a report after it begins a look of its own.
       this.#busy.delete(key)
     }
   }
