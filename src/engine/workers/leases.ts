@@ -150,12 +150,19 @@ export class StoredLeases implements Leases {
 
   /** Settles each on its own: a report that throws is answered as refused, without effect on the others. */
   async settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]> {
-    const unknown = reports.map((report) => report.runId).filter((id) => !this.#known.has(id))
+    // Taken before the look-up: what is remembered may be forgotten meanwhile.
+    const deliveries = new Map<string, Delivery>()
+    const unknown: string[] = []
+    for (const { runId } of reports) {
+      const known = this.#known.get(runId)
+      if (known === undefined) unknown.push(runId)
+      else deliveries.set(runId, known)
+    }
     const rows = unknown.length === 0 ? [] : await this.#deps.store.read.runs({ ids: unknown })
-    const found = new Map(rows.map((run) => [run.id, deliveryOf(run)]))
+    for (const run of rows) deliveries.set(run.id, deliveryOf(run))
     return Promise.all(
       reports.map((report) =>
-        this.#settleOne(report, this.#known.get(report.runId) ?? found.get(report.runId)).catch((error: unknown) => {
+        this.#settleOne(report, deliveries.get(report.runId)).catch((error: unknown) => {
           if (isStoreAway(error)) throw error
           if (error instanceof StoreLockedError) return locked(error)
           return new PetrelError('engine_error', `the outcome of run ${report.runId} could not be recorded`)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { StoredLeases } from '../../../src/engine/workers/leases.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { LeaseReport } from '../../../src/model/leases.ts'
 import { PLACES } from '../drive.ts'
@@ -48,6 +49,21 @@ describe.each(PLACES)('reports under an HTTP lease on $name', (place) => {
     ])
     expect((await http.get(a)).result).toBe('1')
     expect((await http.get(b)).status).toBe('leased')
+  })
+
+  it('finds the runs of a batch even if everything remembered of them is forgotten meanwhile', async () => {
+    const [a, b] = [await http.enqueue(), await http.enqueue()]
+    await http.fetch()
+    const outcome = { kind: 'succeeded', result: null } as const
+    const reports = [a, b, UNKNOWN].map((runId) => ({ runId, holder: null, attempt: null, outcome }))
+    const settling = http.engine.leases.settle(reports)
+    // As after the loss of a connection, while the unknown run is being looked up.
+    ;(http.engine.leases as StoredLeases).forget()
+    expect((await settling).map((s) => (s instanceof PetrelError ? s.code : s.run.status))).toEqual([
+      'succeeded',
+      'succeeded',
+      'not_found',
+    ])
   })
 
   describe('refuses, without any change,', () => {
