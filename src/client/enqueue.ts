@@ -15,6 +15,8 @@ export interface EnqueueOptions extends StepOptions {
   /** Unique permanently: a second enqueue answers with the first run. */
   readonly idempotencyKey?: string
   readonly unique?: UniqueParams
+  /** Queries find the run by them: `tag:eu`. */
+  readonly tags?: readonly string[]
   readonly tenant?: string
   /** The run exists if and when this transaction commits. */
   readonly tx?: TransactionClient

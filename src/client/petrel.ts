@@ -43,6 +43,7 @@ import { type OpenOptions, openEngine } from './open.ts'
 import { Limits, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
 import { Schedules } from './schedules.ts'
+import { Searches } from './search.ts'
 import { siblingDefinitions } from './sibling-definitions.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
@@ -56,6 +57,8 @@ export interface StartOptions {
   readonly idempotencyKey?: string
   readonly tenant?: string
   readonly initiator?: string
+  /** Queries find it by them: `tag:eu`. */
+  readonly tags?: readonly string[]
   readonly meta?: { readonly [key: string]: Json }
   /** The workflow exists if and when this transaction commits. */
   readonly tx?: TransactionClient
@@ -92,6 +95,8 @@ export class Petrel {
   readonly schedules: Schedules
   readonly deadLetters: DeadLetters
   readonly gates: Gates
+  /** Finds instances and runs by queries. */
+  readonly search: Searches
   /** Which runtime may execute a type. */
   readonly registry: TypeRegistry
   readonly #engine: EngineApi
@@ -112,6 +117,7 @@ export class Petrel {
     this.schedules = new Schedules(engine, (args, path) => this.#checkArgs(args, path))
     this.deadLetters = new DeadLetters(engine)
     this.gates = new Gates(engine)
+    this.search = new Searches(engine)
     this.registry = engine.registry
     keepEngine(this, engine)
   }
@@ -285,6 +291,9 @@ export class Petrel {
       ...start,
       ...rest,
       ...(input === undefined ? {} : { input }),
+      ...(start.tags === undefined && rest.tags === undefined
+        ? {}
+        : { tags: [...(start.tags ?? []), ...(rest.tags ?? [])] }),
       ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
     }
     const [started] = await this.#engine.start([params], onTransaction(tx))

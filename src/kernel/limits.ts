@@ -35,3 +35,17 @@ export const MAX_LATER_MS = 366 * 86_400_000
 
 /** setTimeout fires immediately for a longer delay. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** The text of a query for instances or runs, its filters, and the values of one filter. */
+export const MAX_QUERY_LENGTH = 2_000
+export const MAX_QUERY_FILTERS = 20
+export const MAX_QUERY_VALUES = 20
+/** Rows that one page of a query checks. It continues where the page before stopped, so that nothing is missed. */
+export const MAX_SEARCHED = 10_000
+
+/** Tags of a definition, of a start or of a run, and characters of each. */
+export const MAX_TAGS = 20
+/** Characters of a value that queries find; longer ones are stored, but not found. */
+export const MAX_TERM_LENGTH = 200
+/** Members of the metadata that queries find, and of the input: the first ones with a text, a number, true or false. */
+export const MAX_TERM_MEMBERS = 16

@@ -37,6 +37,8 @@ export const DEFINITION = table('workflow_definition', {
   usedAt: time().orNull(),
   /** From then on it cannot be started. */
   retiredAt: time().orNull(),
+  /** A JSON list of texts, which its instances have as well; null: none. */
+  tags: json().orNull(),
   source: text(),
   /** What an instance needs except its input and its identity; nets are named by their hashes. */
   plan: json(),

@@ -29,6 +29,8 @@ export interface EnqueueParams {
   /** Limits that the transaction sets which creates it; if it is not created, they are not set. */
   readonly limits?: readonly LimitParams[]
   readonly meta?: Json
+  /** Queries find it by them. */
+  readonly tags?: readonly string[]
   readonly tenant?: string
   /** Who enqueues it; recorded in its `created` event. */
   readonly actor?: string

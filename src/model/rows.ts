@@ -186,6 +186,14 @@ export const GATE = table('workflow_gate', {
 })
 export type GateRow = RowOf<typeof GATE>
 
+/** An instance or a run is found by it: model/search/terms.ts. */
+export const TERM = table('workflow_term', {
+  id: uuid(),
+  term: text(),
+  tenant: text().orNull(),
+})
+export type TermRow = RowOf<typeof TERM>
+
 export const NET = table('workflow_net', {
   hash: text(),
   name: text(),

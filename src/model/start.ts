@@ -33,6 +33,8 @@ export interface StartParams {
   readonly slots?: number
   readonly tenant?: string
   readonly initiator?: string
+  /** Queries find it by them. A retry has the same. */
+  readonly tags?: readonly string[]
   readonly meta?: Json
 }
 
@@ -109,6 +111,8 @@ export interface StartDefinition {
   readonly actor: string | null
   /** Merged over the meta of the definition. */
   readonly meta?: Json
+  /** Besides those of the definition. */
+  readonly tags?: readonly string[]
   /** Default { kind: 'manual' }. */
   readonly trigger?: Json
 }

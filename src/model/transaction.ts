@@ -9,12 +9,14 @@ import type {
   GateRow,
   InstanceRow,
   ItemChunk,
+  JsonText,
   LimitRow,
   NetRow,
   QueueRow,
   RunRow,
   ScheduleRow,
   SlotRow,
+  TermRow,
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
@@ -197,8 +199,11 @@ export interface Delta {
     readonly put?: readonly DefinitionRow[]
     readonly retire?: readonly string[]
     readonly restore?: readonly string[]
+    readonly tag?: readonly { readonly id: string; readonly tags: JsonText | null }[]
   }
   /** For runs that are deferred here. A previous command of the run is replaced. */
   readonly commands?: { readonly put?: readonly NewCommand[] }
+  /** Those that exist already stay as they are. */
+  readonly terms?: readonly TermRow[]
   readonly events?: readonly EventRow[]
 }

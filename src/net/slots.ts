@@ -33,6 +33,7 @@ export type NodeFailure = Failure & { readonly node?: string | null }
 export interface About {
   readonly initiator?: string
   readonly retried_by?: string
+  readonly tags?: readonly string[]
   readonly meta?: Json
 }
 
@@ -155,7 +156,7 @@ const STORED_ARGS = /^x:\d+$/
 export const SLOT = {
   // The start.
   input: one<Json>('in', 'The input.', 'engine/fold'),
-  about: one<About>('m', 'The initiator, who retried it, and the metadata.', 'engine/fold', 'engine/intake'),
+  about: one<About>('m', 'The initiator, who retried it, the tags and the metadata.', 'engine/fold', 'engine/intake'),
   literals: numbered<{ readonly [node: string]: Json }>(
     'a:',
     'chunk',

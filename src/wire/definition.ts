@@ -27,6 +27,7 @@ const DEFINITION = {
   dialect: text('Its notation.'),
   tenant: nullable(text()),
   trigger: anything('Its trigger; null: none.'),
+  tags: list(text(), 'Its instances have them, too.'),
   net: text('Hash of the net it was compiled to.'),
   source_hash: text('SHA-256 of its text.'),
   created_at: moment(),
@@ -61,7 +62,7 @@ export const DeployReply = named(
   'Deployed',
   object({
     definition: Definition,
-    what: word(['created', 'unchanged', 'replaced', 'restored']),
+    what: word(['created', 'unchanged', 'replaced', 'restored', 'tagged']),
     warnings: list(Mistake, 'Valid, but likely to cause problems.'),
   }),
 )
@@ -76,6 +77,7 @@ export function definitionWire(row: DefinitionHead): Value<typeof Definition> {
     dialect: row.dialect,
     tenant: row.tenant,
     trigger: json(row.trigger),
+    tags: (json(row.tags) ?? []) as readonly string[],
     net: row.netHash,
     source_hash: row.sourceHash,
     created_at: time(row.createdAt),

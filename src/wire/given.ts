@@ -1,13 +1,14 @@
 /** The origin of an instance: who started it, its input, and its current context. */
 import type { JsonText } from '../model/rows.ts'
 import type { About } from '../net/slots.ts'
-import { anything, entries, nullable, text, type Value } from './schema.ts'
+import { anything, entries, list, nullable, text, type Value } from './schema.ts'
 import { json } from './value.ts'
 
 export const Context = entries(anything(), 'Entries by name, set by steps and patches.')
 
 export const GIVEN = {
   initiator: nullable(text('Who started it.')),
+  tags: list(text(), 'Of its definition and of its start.'),
   meta: anything('Added by the starter.'),
   input: anything('The input of the start.'),
   context: Context,
@@ -25,6 +26,7 @@ export function givenWire({ about: stored, input, context }: Given): GivenWire {
   const about = json(stored) as About | null
   return {
     initiator: about?.initiator ?? null,
+    tags: about?.tags ?? [],
     meta: about?.meta ?? null,
     input: json(input),
     context: contextWire(context),

@@ -2,6 +2,7 @@
 import { unscopedName } from '../kernel/scoped-names.ts'
 import type { Enqueued } from '../model/enqueue.ts'
 import type { RunRow } from '../model/rows.ts'
+import { COMPLETE } from './requests/search.ts'
 import { RUN_STATUSES } from './run.ts'
 import {
   anything,
@@ -49,7 +50,11 @@ export const InboxRun = named('InboxRun', object(INBOX_RUN))
 export const InboxRunReply = named('InboxRunReply', object({ run: InboxRun }))
 export const InboxRunList = named(
   'InboxRunList',
-  object({ runs: rows(InboxRun), next_before: nullable(text('Send it as `before`; null: this is the last page.')) }),
+  object({
+    runs: rows(InboxRun),
+    next_before: nullable(text('Send it as `before`; null: this is the last page.')),
+    complete: COMPLETE,
+  }),
 )
 
 export function inboxRunWire(row: RunRow): Value<typeof InboxRun> {

@@ -4,6 +4,7 @@ import type { InstanceRow } from '../model/rows.ts'
 import type { InstanceState } from '../net/marking.ts'
 import type { InstanceView } from '../views/view.ts'
 import { Gate, gateWire } from './gate.ts'
+import { COMPLETE } from './requests/search.ts'
 import { Run, runWire } from './run.ts'
 import {
   anything,
@@ -115,7 +116,7 @@ export function viewWire(view: InstanceView): Value<typeof View> {
 
 export const InstanceList = named(
   'InstanceList',
-  object({ instances: rows(Instance), next_before: nullable(text('Send it as `before`.')) }),
+  object({ instances: rows(Instance), next_before: nullable(text('Send it as `before`.')), complete: COMPLETE }),
 )
 
 export const InstanceReply = named('InstanceReply', object({ instance: Instance }))

@@ -3,7 +3,7 @@
  * its own store, and print the documented output. A page that calls a server over HTTP gets one on that store.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -18,6 +18,7 @@ const PAGES = [
   'expressions.md',
   'gates.md',
   'ojs.md',
+  'operate/search.md',
   'playbook.md',
   'saga.md',
   'tools.md',
@@ -39,6 +40,9 @@ describe.skipIf(missing.length > 0)('the commands of a page', () => {
       const served = page.includes(SERVER) ? await serveOn(url) : null
       try {
         writeFiles(page, folder)
+        // Programs of the page import 'petrel' from here.
+        mkdirSync(join(folder, 'node_modules'))
+        symlinkSync(root, join(folder, 'node_modules', 'petrel'))
         await runPage(page, {
           replace: served === null ? {} : { [SERVER]: served.server.url },
           env: { PATH: `${join(root, 'bin')}:${process.env['PATH']}`, PETREL_STORE: url, NO_COLOR: '1' },

@@ -20,6 +20,7 @@ function aDefinition(given: Partial<DefinitionRow> = {}): DefinitionRow {
     createdBy: null,
     usedAt: null,
     retiredAt: null,
+    tags: null,
     latest: true,
     source: 'kind: Workflow',
     plan: '{"net":"net-1","nets":[]}',

@@ -21,6 +21,7 @@ import { retentionTopic } from './retention.ts'
 import { roundTripTopic } from './round-trips.ts'
 import { sagaTopic } from './sagas.ts'
 import { schemaTopic } from './schema.ts'
+import { searchTopic } from './search.ts'
 import { slotTopic } from './slots.ts'
 import type { OpenSubject, Subject } from './subject.ts'
 import { transactTopic } from './transact.ts'
@@ -50,6 +51,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   'trees of instances': treeTopic,
   'lists and statistics': listTopic,
   'lists of the inbox': inboxTopic,
+  searches: searchTopic,
   retention: retentionTopic,
   doctor: doctorTopic,
   'several processes': processTopic,

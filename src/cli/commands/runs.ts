@@ -5,12 +5,15 @@ import type { RunRow } from '../../model/rows.ts'
 import type { Perform } from '../../operations/operation.ts'
 import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
 import { listInboxRuns, showRun, wholeRunHistory } from '../../operations/runs/look.ts'
+import { countFoundRuns, findRuns } from '../../operations/search/search.ts'
 import { runEventWire } from '../../wire/event.ts'
 import { inboxRunWire } from '../../wire/inbox-run.ts'
 import { readInboxQuery } from '../../wire/requests/inbox-list.ts'
+import { countsWire } from '../../wire/requests/search.ts'
 import { RUN_STATUSES } from '../../wire/run.ts'
 import { hinting } from '../inbox.ts'
 import { withOperations } from '../process/connect.ts'
+import { pagesOf, printCounts, printEnd, refuseFilters } from '../search.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -22,6 +25,7 @@ interface LsOptions extends Shared {
   readonly key?: string
   readonly queue?: string
   readonly deleted?: boolean
+  readonly counts?: boolean
   readonly limit: number
   readonly before?: string
 }
@@ -41,17 +45,21 @@ export function defineRuns(program: Command): void {
 
 function defineLs(runs: Command): void {
   const ls = runs
-    .command('ls')
+    .command('ls', { isDefault: true })
+    .argument('[query]', "filters, of runs of any origin: 'status:failed type:billing.* attempt:>2'")
     .description('list runs, newest first')
     .option('--type <type>', 'only of this type, or with this prefix: billing.%')
     .option('--status <status>', `one or more, by comma: ${RUN_STATUSES.join(', ')}`)
     .option('--key <key>', 'the one with this idempotency key')
     .option('--queue <name>', 'only of this queue')
     .option('--deleted', 'deleted runs')
+    .option('--counts', 'how many the query finds, by status')
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
     .option('--before <place>', 'the start of the next page, as printed by the page before')
   jsonOption(storeOptions(ls)).action(
-    act<LsOptions>(async (terminal, options) => {
+    act<LsOptions, readonly [string | undefined]>(async (terminal, options, q) => {
+      if (options.counts === true) return count(terminal, options, q ?? '')
+      if (q !== undefined) return find(terminal, options, q)
       const { type, status, key, queue, deleted, limit, before } = options
       const query = readInboxQuery({
         type,
@@ -72,6 +80,29 @@ function defineLs(runs: Command): void {
       return EXIT.ok
     }),
   )
+}
+
+const FILTERS = ['type', 'status', 'key', 'queue', 'deleted'] as const
+
+async function find(terminal: Terminal, options: LsOptions, q: string): Promise<number> {
+  refuseFilters(options, FILTERS)
+  const { rows, next } = await withOperations(options, (perform) =>
+    pagesOf(options, (page) => perform(findRuns, { q, ...page })),
+  )
+  if (terminal.json) terminal.data({ runs: rows.map(inboxRunWire), next_before: next })
+  else {
+    if (rows.length > 0) table(terminal, rows)
+    printEnd(terminal, { what: 'runs', found: rows.length, limit: options.limit, next })
+  }
+  return EXIT.ok
+}
+
+async function count(terminal: Terminal, options: LsOptions, q: string): Promise<number> {
+  refuseFilters(options, FILTERS)
+  const counts = await withOperations(options, (perform) => perform(countFoundRuns, { q }))
+  if (terminal.json) terminal.data(countsWire(counts))
+  else printCounts(terminal, counts, 'runs')
+  return EXIT.ok
 }
 
 function table(terminal: Terminal, runs: readonly RunRow[]): void {

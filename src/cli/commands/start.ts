@@ -17,6 +17,7 @@ interface StartOptions extends Shared {
   readonly key?: string
   readonly idle?: boolean
   readonly meta?: string
+  readonly tag?: readonly string[]
   readonly correlation?: string
 }
 
@@ -30,6 +31,7 @@ export function defineStart(program: Command): void {
     .option('--key <key>', 'start key: a second start under it answers with the first instance')
     .option('--idle', 'create it idle: start, an event or its schedule begins it')
     .option('--meta <json>', 'stored with it: a JSON object, @FILE or -')
+    .option('--tag <tag...>', 'queries find it by these tags, and by those of its definition')
     .option('--correlation <id>', 'subject of its events (default: its id)')
   jsonOption(storeOptions(command)).action(
     act<StartOptions, readonly [string]>((terminal, options, name) =>
@@ -40,7 +42,7 @@ export function defineStart(program: Command): void {
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
   const { readStart, startedWire } = await import('../../wire/requests/start.ts')
-  const { version, input, key, idle, meta, correlation } = options
+  const { version, input, key, idle, meta, tag, correlation } = options
   return correct('start', async () => {
     const asked = readStart({
       workflow: name,
@@ -49,6 +51,7 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
       ...(key === undefined ? {} : { start_key: key }),
       ...(idle === true ? { start: false } : {}),
       ...(meta === undefined ? {} : { meta: jsonArgument(meta, '--meta', `for example --meta '{"ticket": "T-17"}'`) }),
+      ...(tag === undefined ? {} : { tags: tag }),
       ...(correlation === undefined ? {} : { correlation_id: correlation }),
     })
     return withOperations(options, async (perform) => {
@@ -67,7 +70,7 @@ function print(terminal: Terminal, { id, created, row, definition: { name, versi
 }
 
 async function startIdle(terminal: Terminal, options: StartOptions, id: string): Promise<number> {
-  const given = (['version', 'input', 'key', 'idle', 'meta', 'correlation'] as const).find(
+  const given = (['version', 'input', 'key', 'idle', 'meta', 'tag', 'correlation'] as const).find(
     (option) => options[option] !== undefined,
   )
   if (given !== undefined) {

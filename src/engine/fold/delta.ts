@@ -44,6 +44,7 @@ export function deltaOf(change: WorkingSet): Delta {
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
+    ...(change.terms.size === 0 ? {} : { terms: [...change.terms.values()] }),
     events: change.events.map(eventRow),
   }
 }

@@ -21,6 +21,7 @@ import { addRun, cancelUnstarted } from './run/changed-runs.ts'
 import { redrive } from './run/redrives.ts'
 import { runOf } from './run/run-creation.ts'
 import { putSlot } from './slots.ts'
+import { recordInstanceFailure } from './terms.ts'
 import { follow, type Member, type WorkingSet } from './working-set.ts'
 
 /** Folds a happening and everything that follows from it. */
@@ -152,5 +153,6 @@ function end(change: WorkingSet, member: Member): void {
     outcome: row.outcome,
     ...(error === null ? {} : { error: error as NodeFailure }),
   })
+  if (row.state === 'failed' && error !== null) recordInstanceFailure(change, row, (error as NodeFailure).code)
   childEnded(change, member)
 }

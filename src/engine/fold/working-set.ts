@@ -15,6 +15,7 @@ import type {
   QueueRow,
   RunRow,
   ScheduleRow,
+  TermRow,
   UniqueRow,
   WorkerRow,
 } from '../../model/rows.ts'
@@ -103,6 +104,8 @@ export class WorkingSet {
   readonly schedules = new Map<string, ScheduleRow>()
   readonly workers = new Map<string, WorkerRow>()
   readonly commands = new Map<string, NewCommand>()
+  /** By id and term. */
+  readonly terms = new Map<string, TermRow>()
   readonly results = new RecordedResults()
   /** By place. */
   readonly detached = new Map<string, DetachedChild>()
@@ -147,6 +150,8 @@ export type Runs = Pick<WorkingSet, 'loaded' | 'runs' | 'newRuns'>
 export type ChangedRuns = Pick<WorkingSet, 'runs' | 'newRuns'>
 /** What functions need that record or read results. */
 export type Results = Slots & Pick<WorkingSet, 'results' | 'lacking' | 'deps'>
+/** What functions need that make instances and runs findable. */
+export type Terms = Pick<WorkingSet, 'terms'>
 /** What functions need that schedule a happening. */
 export type Pending = Pick<WorkingSet, 'pending'>
 

@@ -76,6 +76,7 @@ export class DefinitionStarts {
       ...(p.id === undefined ? {} : { id: p.id }),
       ...(p.start === undefined ? {} : { start: p.start }),
       ...identity(p.tenant, p.actor),
+      ...tagsOf(row, p.tags),
       meta: metaOf(row, start, p.meta ?? null, p.trigger ?? { kind: 'manual' }),
     }
     const [made] = await this.#deps.intake.start([params])
@@ -154,6 +155,7 @@ export class DefinitionStarts {
       startKey: new EngineKey(p.key),
       names: [p.key],
       ...identity(row.tenant, p.actor),
+      ...tagsOf(row),
       meta: metaOf(row, start, null, p.trigger),
     }
     try {
@@ -199,6 +201,12 @@ function retired({ name, version }: DefinitionHead): PetrelError {
 
 function identity(tenant: string | null, actor: string | null): Pick<StartParams, 'tenant' | 'initiator'> {
   return { ...(tenant === null ? {} : { tenant }), ...(actor === null ? {} : { initiator: actor }) }
+}
+
+/** Those of the version and those of the start. */
+function tagsOf({ tags }: DefinitionRow, given: readonly string[] = []): Pick<StartParams, 'tags'> {
+  const own = tags === null ? [] : (JSON.parse(tags) as readonly string[])
+  return own.length + given.length === 0 ? {} : { tags: [...own, ...given] }
 }
 
 function metaOf({ id, name, version }: DefinitionRow, { meta }: Startable, given: Json, trigger: Json): Json {

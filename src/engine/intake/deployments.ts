@@ -6,7 +6,7 @@
 import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
 import { definitionKey, latestOf } from '../../model/definitions.ts'
 import { eventRow, type NewEvent } from '../../model/events/events.ts'
-import type { NetRow } from '../../model/rows.ts'
+import type { JsonText, NetRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { scheduleFor, scheduleName } from './definition-schedule.ts'
 
@@ -27,6 +27,7 @@ export interface DefinitionChange<T> {
   readonly put?: readonly DefinitionRow[]
   readonly retire?: readonly string[]
   readonly restore?: readonly string[]
+  readonly tag?: readonly { readonly id: string; readonly tags: JsonText | null }[]
   readonly nets?: readonly NetRow[]
   readonly events?: readonly NewEvent[]
 }

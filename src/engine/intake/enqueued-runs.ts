@@ -9,12 +9,14 @@ import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import { VERSIONED } from '../../model/inbox.ts'
 import { checkLimit, tenantLimit, tenantLimitKey } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
+import { checkedTags } from '../../model/search/terms.ts'
 import type { Need } from '../../model/transaction.ts'
 import { problemsOfRetry, type Retry } from '../../net/retry/retry.ts'
 import { addRun, findRun } from '../fold/run/changed-runs.ts'
 import { INBOX_RETRY } from '../fold/run/retry-policy.ts'
 import { newRun } from '../fold/run/runs.ts'
 import { claimUnique, uniqueKeyOf } from '../fold/run/unique-keys.ts'
+import { recordTags } from '../fold/terms.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import { idTaken, needOfRules } from './first-look.ts'
 
@@ -51,6 +53,7 @@ export function orderOf(params: EnqueueParams, index: number, { newId, maxPayloa
     throw inputError('invalid_request', `${place}.id`, `a UUID in lower case, e.g. ${newId()}`)
   }
   for (const limit of params.limits ?? []) checkLimit(limit)
+  if (params.tags !== undefined) checkedTags(params.tags, `${place}.tags`)
   if (params.priority !== undefined && !Number.isInteger(params.priority)) {
     throw inputError('invalid_request', `${place}.priority`, 'a whole number, smaller runs earlier')
   }
@@ -133,6 +136,7 @@ export function placeOrder(change: WorkingSet, order: Order, taken: Map<string, 
   }
   if (Object.keys(counted).length > 0) change.counted.set(run.id, counted)
   addRun(change, run, params.actor)
+  if (params.tags !== undefined) recordTags(change, run, params.tags)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }
 

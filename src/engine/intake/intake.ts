@@ -73,7 +73,7 @@ export class Intake {
   }
 
   /** Refuses an input or meta that cannot be stored. */
-  checkGiven(given: { readonly input?: Json; readonly meta?: Json }): void {
+  checkGiven(given: { readonly input?: Json; readonly meta?: Json; readonly tags?: readonly string[] }): void {
     checkGiven(given, this.#deps)
   }
 

@@ -3,6 +3,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { checkLimit } from '../../model/limits.ts'
+import { checkedTags } from '../../model/search/terms.ts'
 import type { ChildStart, Item, StartLimits, StartParams } from '../../model/start.ts'
 import type { Json, Net } from '../../net/net.ts'
 import { checkInput } from '../fold/instance/input-defaults.ts'
@@ -32,11 +33,12 @@ export function checkStart(params: StartParams, nets: Nets, limits: StartLimits)
   return { hashes, bytes: bytes + items + 1000 }
 }
 
-/** Refuses an input or meta that cannot be stored; returns their length. */
+/** Refuses an input, meta or tags that cannot be stored; returns the length of the first two. */
 export function checkGiven(
-  { input = null, meta = null }: { readonly input?: Json; readonly meta?: Json },
+  { input = null, meta = null, tags = [] }: Pick<StartParams, 'input' | 'meta' | 'tags'>,
   limits: StartLimits,
 ): number {
+  checkedTags(tags, 'start.tags')
   return bytesOf(input, 'start.input', limits) + bytesOf(meta, 'start.meta', limits)
 }
 

@@ -105,6 +105,7 @@ export function createStarted(
   if (quota !== null && params.slots !== undefined) change.admission.set({ key: quota, maxConcurrent: params.slots })
   const about: Record<string, Json> = {}
   if (params.initiator !== undefined) about.initiator = params.initiator
+  if (params.tags !== undefined && params.tags.length > 0) about.tags = [...new Set(params.tags)]
   if (params.meta !== undefined) about.meta = params.meta
   createInstance(change, {
     id: creation.id,

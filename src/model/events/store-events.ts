@@ -27,7 +27,7 @@ export interface StoreEventData {
   'schedule.disabled': { readonly schedule: string; readonly type: string; readonly reason: string | null }
   'workflow.deployed': Version & {
     readonly dialect: string
-    readonly what: 'created' | 'replaced' | 'restored'
+    readonly what: 'created' | 'replaced' | 'restored' | 'tagged'
   }
   'workflow.retired': Version
   /** `passed`: definitions that the event did not start, and why. */

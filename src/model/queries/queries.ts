@@ -20,6 +20,7 @@ import type {
   WorkerRow,
 } from '../rows.ts'
 import type { SagaQueries } from '../sagas.ts'
+import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { Overview } from './overview.ts'
 import type { StepQueries } from './steps.ts'
@@ -41,6 +42,7 @@ export interface Queries extends ExecutionQueries {
 export interface ExecutionQueries {
   readonly trees: TreeQueries
   readonly steps: StepQueries
+  readonly search: SearchQueries
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs that a session holds according to the store. */

@@ -11,12 +11,13 @@ import { closest, type Part } from '../../kernel/reading/part.ts'
 import { gateProblems } from '../../model/gates.ts'
 import type { Item } from '../../model/start.ts'
 import { compileNet, NetError } from '../../net/compile.ts'
-import type { Final, Net, Node } from '../../net/net.ts'
+import type { Final, Json, Net, Node } from '../../net/net.ts'
 import type { Problem } from '../../net/validate/policy.ts'
 import { continuationsOf, MIN_INLINE_BYTES } from '../../net/validate/validate.ts'
 import type { Definition } from '../source/definition.ts'
 import { Reader } from '../source/reader.ts'
 import type { Source } from '../source/source.ts'
+import { readTags } from '../source/tags.ts'
 import type { Build } from './build.ts'
 import { readNode } from './node.ts'
 
@@ -37,6 +38,7 @@ const NET_KEYS = [
   'nets',
   'input',
   'meta',
+  'tags',
   'defaults',
   'inlineBytes',
   'summary',
@@ -95,10 +97,10 @@ export function parseNet(source: Source): Definition {
   const items = new Map<string, readonly Item[]>()
   const net = readNet(root, nameFromFile(source.file), items)
   for (const [name, part] of root.get('nets').entries('nets')) child(name, part)
+  const tags = readTags(root.get('tags'))
   reader.throwIfWrong()
   if (net === null) throw new Error('a net without mistakes was not built')
-  const input = root.get('input').json()
-  const meta = root.get('meta').json()
+  const [input, meta] = ['input', 'meta'].map((key) => root.get(key).json()) as [Json | null, Json | null]
   return {
     dialect: 'net',
     name: net.name,
@@ -108,6 +110,7 @@ export function parseNet(source: Source): Definition {
       nets: [...nets.values()],
       ...(items.size > 0 ? { items: Object.fromEntries(items) } : {}),
       ...(input === null ? {} : { input }),
+      ...(tags.length === 0 ? {} : { tags }),
       ...(meta === null ? {} : { meta }),
     },
   }

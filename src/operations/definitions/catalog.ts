@@ -19,8 +19,9 @@ import {
   latestOf,
   unknownDefinition,
 } from '../../model/definitions.ts'
-import { storeEvent } from '../../model/events/events.ts'
+import { type NewEvent, storeEvent } from '../../model/events/events.ts'
 import type { NetRow } from '../../model/rows.ts'
+import { checkedTags } from '../../model/search/terms.ts'
 import type { DefinitionStarted, StartDefinition } from '../../model/start.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/named-definitions.ts'
@@ -30,7 +31,7 @@ import { nextStep, type Step } from './versions.ts'
 export interface Deployed {
   readonly row: DefinitionRow
   /** versions.ts explains each. */
-  readonly what: 'created' | 'unchanged' | 'replaced' | 'restored'
+  readonly what: 'created' | 'unchanged' | 'replaced' | 'restored' | 'tagged'
   readonly warnings: readonly LocatedMistake[]
 }
 
@@ -54,10 +55,13 @@ export class Catalog {
     /** Only used in errors. */
     readonly file: string
     readonly text: string
+    /** Besides those in the text. Left out: a version that is deployed again keeps its tags. */
+    readonly tags?: readonly string[]
     readonly tenant: string | null
     readonly actor: string | null
   }): Promise<Deployed> {
     const { tenant, actor } = p
+    const given = p.tags === undefined ? null : checkedTags(p.tags, 'tags')
     storableText(p.text, 'the text of a definition', MAX_DEFINITION_BYTES)
     const definition = await planDefinition(
       p.file,
@@ -71,6 +75,7 @@ export class Catalog {
     const { plan, netHash, nets } = planned
     const sourceHash = sha256(p.text)
     const words = trigger === undefined ? null : JSON.stringify(trigger)
+    const tags = checkedTags([...definition.tags, ...(given ?? [])], 'tags')
     const draft: Draft = {
       id: newId(),
       tenant,
@@ -79,6 +84,7 @@ export class Catalog {
       netHash,
       sourceHash,
       trigger: words,
+      tags: tags.length === 0 ? null : JSON.stringify(tags),
       source: p.text,
       plan,
     }
@@ -86,7 +92,7 @@ export class Catalog {
       of: { tenant, name },
       decide: (versions, now) => {
         const step = nextStep(versions, { name, version: definition.version ?? null, sourceHash, netHash })
-        return taken(step, versions, { ...draft, createdAt: now, createdBy: actor }, nets)
+        return taken(step, versions, { ...draft, createdAt: now, createdBy: actor }, nets, given !== null)
       },
     })
     if (what !== 'unchanged') {
@@ -182,24 +188,32 @@ function taken(
   versions: readonly DefinitionHead[],
   draft: Draft & Pick<DefinitionRow, 'createdAt' | 'createdBy'>,
   nets: readonly NetRow[],
+  retag: boolean,
 ): DefinitionChange<Written> {
   const { what } = step
+  const events = (own: DefinitionHead, what: Exclude<Written['what'], 'unchanged'>): readonly NewEvent[] => {
+    const about = { actor: draft.createdBy, tenant: own.tenant, at: draft.createdAt }
+    return [storeEvent('workflow.deployed', { ...named(own), dialect: own.dialect, what }, about)]
+  }
+  const { tags } = draft
+  if (what === 'unchanged' && retag && step.head.tags !== tags) {
+    const own = { ...step.head, tags }
+    const result = { what: 'tagged' as const, row: null, own }
+    return { result, nets, tag: [{ id: own.id, tags }], events: events(own, 'tagged') }
+  }
   // Its nets are written in any case: if one is missing, deploying again repairs it.
   if (what === 'unchanged') return { result: { what, row: null, own: step.head }, nets }
   const place = what === 'created' ? { id: draft.id, version: step.version, number: step.number } : step.head
   const { id, version, number } = place
   const row: DefinitionRow = { ...draft, id, version, number, usedAt: null, retiredAt: null, latest: false }
-  const own = what === 'restored' ? { ...step.head, retiredAt: null } : row
+  const own = what === 'restored' ? { ...step.head, retiredAt: null, ...(retag ? { tags } : {}) } : row
   const after = versions.some((v) => v.id === id) ? versions.map((v) => (v.id === id ? own : v)) : [...versions, own]
-  const deployed = { ...named(own), dialect: own.dialect, what }
-  const events = [
-    storeEvent('workflow.deployed', deployed, { actor: draft.createdBy, tenant: own.tenant, at: draft.createdAt }),
-  ]
   if (what === 'restored') {
-    return { result: { what, row: null, own }, versions: after, restore: [id], events }
+    const tag = retag ? [{ id, tags }] : []
+    return { result: { what, row: null, own }, versions: after, restore: [id], tag, events: events(own, what) }
   }
   const written = { ...row, latest: latestOf(after)?.id === id }
-  return { result: { what, row: written, own }, versions: after, put: [row], nets, events }
+  return { result: { what, row: written, own }, versions: after, put: [row], nets, events: events(own, what) }
 }
 
 function checkWords(name: string, version: string | undefined): void {

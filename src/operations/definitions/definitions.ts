@@ -15,7 +15,10 @@ interface Named {
 /** `file` is only used in errors. Repeating it changes nothing. */
 export const deployDefinition = operation(
   { scope: 'admin' },
-  async (use, given: { readonly file: string; readonly text: string }): Promise<Deployed> => {
+  async (
+    use,
+    given: { readonly file: string; readonly text: string; readonly tags?: readonly string[] },
+  ): Promise<Deployed> => {
     const catalog = await catalogOf(use)
     return catalog.deploy({ ...given, tenant: use.caller.tenant, actor: actorOf(use.caller) })
   },

@@ -7,6 +7,7 @@ import { inThread, unlessLarge } from './thread.ts'
 
 /** In its stored form. */
 export interface PlannedDefinition extends Omit<Definition, 'start'> {
+  readonly tags: readonly string[]
   readonly planned: ReturnType<EngineApi['planDefinition']>
 }
 
@@ -32,5 +33,5 @@ export async function planDefinition(
 }
 
 export function planned({ start, ...about }: Definition, plan: EngineApi['planDefinition']): PlannedDefinition {
-  return { ...about, planned: plan(start) }
+  return { ...about, tags: start.tags ?? [], planned: plan(start) }
 }

@@ -5,6 +5,7 @@
  *   unchanged  the same text again
  *   replaced   another text under a version that has not been started yet
  *   restored   the same text as a retired version, which is in service again
+ *   tagged     the same text again, with other tags
  *
  * Another text under a version that was started is refused: its instances say that they are of this version.
  */

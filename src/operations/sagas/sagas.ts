@@ -28,6 +28,7 @@ export interface StartSaga {
   readonly startKey?: string
   readonly correlationId?: string
   readonly meta?: { readonly [key: string]: Json }
+  readonly tags?: readonly string[]
 }
 
 /** The definition of this name in the caller's tenant, or else the common one. */
@@ -48,6 +49,7 @@ export const startSaga = operation({ scope: 'enqueue' }, async (use, p: StartSag
       ...(id === undefined ? {} : { id }),
       ...(p.startKey === undefined ? {} : { startKey: p.startKey }),
       meta: { ...p.meta, ...(p.correlationId === undefined ? {} : { correlationId: p.correlationId }) },
+      ...(p.tags === undefined ? {} : { tags: p.tags }),
       trigger: { kind: 'saga' },
     })
   } catch (error) {

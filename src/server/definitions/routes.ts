@@ -20,7 +20,7 @@ import {
   Retired,
   sourceWire,
 } from '../../wire/definition.ts'
-import { pageSize, parsed, storedText, textOf } from '../../wire/requests/params.ts'
+import { pageSize, parsed, storedText, textOf, textsOf } from '../../wire/requests/params.ts'
 import { text, uuid, type Value } from '../../wire/schema.ts'
 import { type CoreContext, route } from '../context.ts'
 import { readGiven, readTexts } from './text.ts'
@@ -49,7 +49,10 @@ export const DEPLOY_ROUTES = [
         'The body is the text of the file, YAML or JSON. It contains its name and version; without a version it gets the ' +
         'next number. The same text again changes nothing. A version that has been started keeps its text: other text under ' +
         'it is 409. Its trigger is active from now on.',
-      query: { file: textOf('The name of the text in error messages.') },
+      query: {
+        file: textOf('The name of the text in error messages.'),
+        tag: textsOf('Its instances have these tags, besides those in the text: `eu,billing` or repeated.'),
+      },
       body: {
         schema: text('The definition.'),
         types: ['application/yaml', 'application/json', 'text/plain'],
@@ -62,7 +65,9 @@ export const DEPLOY_ROUTES = [
       errors: ['invalid_definition', 'conflict'],
     },
     async ({ query, perform, request, reply }) => {
-      const made = await perform(deployDefinition, { file: query.file ?? 'definition', text: readGiven(request) })
+      const tags = query.tag === null ? {} : { tags: query.tag }
+      const given = { file: query.file ?? 'definition', text: readGiven(request), ...tags }
+      const made = await perform(deployDefinition, given)
       const { name, version } = made.row
       reply.code(made.what === 'created' ? 201 : 200)
       reply.header('location', `/v1/definitions/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`)

@@ -4,10 +4,12 @@ import { pressureHeaders } from '../../http/queue-pressure.ts'
 import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
 import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
+import { countFoundRuns, findRuns } from '../../operations/search/search.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
-import { INBOX_PARAMS, inboxAsked } from '../../wire/requests/inbox-list.ts'
+import { INBOX_PARAMS, inboxAsked, runsFound } from '../../wire/requests/inbox-list.ts'
 import { wholeOf } from '../../wire/requests/params.ts'
+import { Counts, countsWire, QUERY } from '../../wire/requests/search.ts'
 import { SubmitRequest, submitAsked } from '../../wire/requests/submit.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
@@ -59,15 +61,36 @@ export const RUN_ROUTES = [
       summary: 'List runs of the inbox',
       does: listInboxRuns,
       description:
-        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps have their own lists.',
+        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps have their own lists. With `q`: runs ' +
+        'of any origin that the query finds; a page checks at most 10,000 of them, so it may have fewer entries than `limit` ' +
+        'although more follow.',
       query: INBOX_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InboxRunList } },
       errors: ['invalid_request'],
     },
     async ({ query, perform }, { faults }) => {
+      const asked = runsFound(query)
+      if (asked !== null) {
+        const { rows, next, complete } = await perform(findRuns, asked)
+        return { runs: wireEach(faults, rows, inboxRunWire), next_before: next, complete }
+      }
       const page = await perform(listInboxRuns, inboxAsked(query))
       return { runs: wireEach(faults, page.runs, inboxRunWire), next_before: page.next }
     },
+  ),
+
+  route(
+    'GET /v1/runs/counts',
+    {
+      tag: 'Inbox',
+      summary: 'Count the runs that a query finds, by status',
+      does: countFoundRuns,
+      description: 'At most 10,000 runs are checked, the newest; `more` then says that there are others.',
+      query: { q: QUERY },
+      answers: { '200': { description: 'Statuses without runs are left out.', schema: Counts } },
+      errors: ['invalid_request'],
+    },
+    async ({ query: { q }, perform }) => countsWire(await perform(countFoundRuns, { q: q ?? '' })),
   ),
 
   route(

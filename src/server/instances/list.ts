@@ -3,8 +3,10 @@
 import type { InstanceQuery } from '../../model/queries/queries.ts'
 import { STATES } from '../../wire/instance.ts'
 import { type Given, idOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../wire/requests/params.ts'
+import { QUERY } from '../../wire/requests/search.ts'
 
 export const INSTANCE_PARAMS = {
+  q: QUERY,
   state: wordsOf(STATES, 'Only in these states: `running,waiting`.'),
   name: storedText('Only of this name.'),
   dialect: storedText('Only of this notation.'),
@@ -32,3 +34,14 @@ export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>): Omit<Instan
     before,
   }
 }
+
+/** Parameters that a query replaces, with its filters. */
+export const REPLACED = {
+  state: 'state:failed',
+  name: 'name:order',
+  dialect: 'notation:dag',
+  start_key: 'key:order-17',
+  retry_of: '',
+  created_after: 'age:<1h',
+  created_before: 'age:>1h',
+} as const

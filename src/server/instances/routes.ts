@@ -1,8 +1,10 @@
 /** /v1/instances: list, get, history, start, change. */
 import { projectionOf } from '../../notations/notations.ts'
 import { instanceNet, listInstances, showInstance } from '../../operations/instances/look.ts'
+import { countFoundInstances, findInstances } from '../../operations/search/search.ts'
 import { GIVEN, givenWire } from '../../wire/given.ts'
 import { InstanceList, instanceWire, VIEW, viewWire } from '../../wire/instance.ts'
+import { Counts, countsWire, QUERY, refuseBeside } from '../../wire/requests/search.ts'
 import {
   anything,
   entries,
@@ -24,7 +26,7 @@ import { shown, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
 import { CHANGE_ROUTES } from './change.ts'
 import { HISTORY_ROUTES } from './history.ts'
-import { INSTANCE_PARAMS, instanceQuery } from './list.ts'
+import { INSTANCE_PARAMS, instanceQuery, REPLACED } from './list.ts'
 import { RESULT_ROUTES } from './results.ts'
 import { STEP_ROUTES } from './steps.ts'
 import { TELEMETRY_ROUTES } from './telemetry.ts'
@@ -110,15 +112,39 @@ const LOOK_ROUTES = [
       tag: 'Instances',
       summary: 'List instances of all notations',
       does: listInstances,
-      description: 'A filter that matches few instances reads on until the page is full.',
+      description:
+        'A filter that matches few instances reads on until the page is full. With `q` a page checks at most 10,000 of them: ' +
+        'it may have fewer entries than `limit` although more follow.',
       query: INSTANCE_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InstanceList } },
       errors: ['invalid_request'],
     },
     async ({ query, perform }, { faults }) => {
+      const { q, limit, before } = query
+      if (q !== null) {
+        refuseBeside(query, REPLACED)
+        const found = await perform(findInstances, { q, limit, before, nested: query.all === 'true' })
+        const instances = wireEach(faults, found.rows, instanceWire)
+        return { instances, next_before: found.next, complete: found.complete }
+      }
       const { rows, more } = await perform(listInstances, instanceQuery(query))
       return { instances: wireEach(faults, rows, instanceWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
     },
+  ),
+
+  route(
+    'GET /v1/instances/counts',
+    {
+      tag: 'Instances',
+      summary: 'Count the instances that a query finds, by state',
+      does: countFoundInstances,
+      description: 'Of each state at most 10,000 are checked; `more` then says that there are others.',
+      query: { q: QUERY, all: INSTANCE_PARAMS.all },
+      answers: { '200': { description: 'States without instances are left out.', schema: Counts } },
+      errors: ['invalid_request'],
+    },
+    async ({ query: { q, all }, perform }) =>
+      countsWire(await perform(countFoundInstances, { q: q ?? '', nested: all === 'true' })),
   ),
 
   route(

@@ -19,6 +19,7 @@ import { forgetTriggers } from './triggers.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
+const MOST_STATEMENTS = 2_000
 const PATIENCE_MS = 5_000
 /** Short, so that a process whose neighbour writes without pause still hits the gaps between two transactions. */
 const LONGEST_PAUSE_MS = 8
@@ -79,10 +80,11 @@ export class Connection {
     await this.patiently(() => forgetTriggers(this.#database))
   }
 
-  /** Prepared once, kept for the life of the connection. */
+  /** Prepared once and kept. Searches have any number of texts, so all are forgotten when there are too many. */
   statement(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
+      if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear()
       statement = prepareArrays(this.#database, sql)
       this.#statements.set(sql, statement)
     }

@@ -30,6 +30,16 @@ export function storedText(description: string): Param<string | null> {
   return { description, schema: text(), read: storableParam }
 }
 
+/** Any texts: `a,b` or repeated. */
+export function textsOf(description: string): Param<readonly string[] | null> {
+  const read = (query: Query, name: string): readonly string[] | null => {
+    const value = query[name]
+    if (value === undefined || value === '') return null
+    return (Array.isArray(value) ? value : [value]).flatMap((v) => String(v).split(','))
+  }
+  return { description, schema: text(), read }
+}
+
 /** Any of these: `a,b` or repeated. */
 export function wordsOf<const W extends string>(words: readonly W[], description: string): Param<readonly W[] | null> {
   const schema = text({ pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` })

@@ -1,12 +1,26 @@
 /** The start of a deployed definition, as a request body, and its answer. */
 
+import { MAX_TERM_LENGTH } from '../../kernel/limits.ts'
 import { BodyNotes } from '../../kernel/reading/part.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
 import { type Given, givenWire } from '../given.ts'
 import { Instance, instanceWire } from '../instance.ts'
 import { type Body, checked, refuseMistakes } from '../mistaken.ts'
-import { anything, asked, entries, flag, named, nullable, object, optional, uuid, type Value } from '../schema.ts'
+import {
+  anything,
+  asked,
+  entries,
+  flag,
+  line,
+  list,
+  named,
+  nullable,
+  object,
+  optional,
+  uuid,
+  type Value,
+} from '../schema.ts'
 import { key, name } from './fields.ts'
 
 export const StartRequest = named(
@@ -20,6 +34,7 @@ export const StartRequest = named(
       flag('false: it stays idle until it is started by hand, by an event or by its schedule. Default: true.'),
     ),
     meta: optional(entries(anything(), { description: 'Stored with it.', hint: 'such as { "ticket": "T-17" }' })),
+    tags: optional(list(line(MAX_TERM_LENGTH), 'Queries find it by them: `tag:eu`.')),
     correlation_id: optional(key('The correlation id of its events. Default: its id.')),
   }),
 )
@@ -47,6 +62,7 @@ export interface StartAsked {
   readonly startKey?: string
   readonly start?: boolean
   readonly meta?: Json
+  readonly tags?: readonly string[]
 }
 
 /** For a body that has not been checked. */
@@ -55,7 +71,7 @@ export function readStart(body: Body): StartAsked {
 }
 
 export function startAsked(body: Value<typeof StartRequest>): StartAsked {
-  const { workflow, version, input, start_key: startKey, start } = body
+  const { workflow, version, input, start_key: startKey, start, tags } = body
   const meta = metaOf(body)
   return {
     name: workflow,
@@ -64,6 +80,7 @@ export function startAsked(body: Value<typeof StartRequest>): StartAsked {
     ...(startKey == null ? {} : { startKey }),
     ...(start == null ? {} : { start }),
     ...(meta === null ? {} : { meta }),
+    ...(tags == null ? {} : { tags }),
   }
 }
 

@@ -122,6 +122,8 @@ async function print(terminal: Terminal, perform: Perform, row: DefinitionRow): 
   terminal.print(
     `starts    ${row.retiredAt === null ? harmless(triggerText(row.trigger) || 'by hand') : 'never: it is retired'}`,
   )
+  const tags = (json(row.tags) ?? []) as readonly string[]
+  if (tags.length > 0) terminal.print(`tags      ${harmless(tags.join(', '))}`)
   terminal.print(`deployed  ${clock(row.createdAt)}${row.createdBy === null ? '' : ` by ${harmless(row.createdBy)}`}`)
   terminal.print(
     `used      ${row.usedAt === null ? 'not yet: its text may still be replaced' : `since ${clock(row.usedAt)}: its text stays`}`,

@@ -17,7 +17,18 @@ export function defineDeploy(program: Command): void {
     .command('deploy')
     .argument('<file...>', 'definitions (YAML or JSON)')
     .description('store definitions, to be started by name, event or schedule')
-  jsonOption(storeOptions(command)).action(act<Shared, readonly [readonly string[]]>(deploy))
+    .option('--tag <tag...>', 'their instances have these tags, besides those in the text')
+  jsonOption(storeOptions(command)).action(act<DeployOptions, readonly [readonly string[]]>(deploy))
+}
+
+interface DeployOptions extends Shared {
+  readonly tag?: readonly string[]
+}
+
+interface Text {
+  readonly file: string
+  readonly text: string
+  readonly tags?: readonly string[]
 }
 
 interface Tried {
@@ -25,8 +36,9 @@ interface Tried {
   readonly outcome: Deployed | DefinitionError | PetrelError
 }
 
-async function deploy(terminal: Terminal, options: Shared, files: readonly string[]): Promise<number> {
-  const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file) }))
+async function deploy(terminal: Terminal, options: DeployOptions, files: readonly string[]): Promise<number> {
+  const tags = options.tag === undefined ? {} : { tags: options.tag }
+  const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file), ...tags }))
   return withOperations(
     options,
     async (perform) => {
@@ -40,10 +52,7 @@ async function deploy(terminal: Terminal, options: Shared, files: readonly strin
 }
 
 /** Files may refer to one another, in any order: failed ones are retried as long as others succeed. */
-async function deployAll(
-  perform: Perform,
-  texts: readonly { readonly file: string; readonly text: string }[],
-): Promise<readonly Tried[]> {
+async function deployAll(perform: Perform, texts: readonly Text[]): Promise<readonly Tried[]> {
   const done = new Map<string, Tried['outcome']>()
   for (let left = texts; left.length > 0; ) {
     const failed: (typeof texts)[number][] = []
@@ -58,10 +67,7 @@ async function deployAll(
   return texts.map(({ file }) => ({ file, outcome: done.get(file) as Tried['outcome'] }))
 }
 
-async function deployOne(
-  perform: Perform,
-  one: { readonly file: string; readonly text: string },
-): Promise<Tried['outcome']> {
+async function deployOne(perform: Perform, one: Text): Promise<Tried['outcome']> {
   try {
     return await perform(deployDefinition, one)
   } catch (error) {
@@ -81,6 +87,7 @@ const WORDS: { readonly [what in Deployed['what']]: string } = {
   unchanged: 'unchanged: this is its text already',
   replaced: 'replaced: nothing had started it yet',
   restored: 'back in service',
+  tagged: 'has other tags now; its text is unchanged',
 }
 
 function print(terminal: Terminal, { file, outcome }: Tried): void {

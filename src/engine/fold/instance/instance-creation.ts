@@ -12,6 +12,7 @@ import { netOf } from '../members.ts'
 import { beginOrWait } from '../quotas.ts'
 import { chunkOf, literalOf } from '../run/run-creation.ts'
 import { putSlot } from '../slots.ts'
+import { recordStart } from '../terms.ts'
 import type { Member, WorkingSet } from '../working-set.ts'
 import { follow } from '../working-set.ts'
 import { childBefore } from './carry-over.ts'
@@ -71,6 +72,7 @@ export function createInstance(change: WorkingSet, creation: NewInstance): Membe
   const input = withDefaults(net.net.input, creation.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)
   if (creation.meta !== null) putSlot(member, SLOT.about.key, creation.meta as About)
+  if (parent === null) recordStart(change, row, creation.meta as About | null, input)
   putLiterals(member, creation.literals)
   for (const [node, values] of Object.entries(creation.items ?? {})) {
     putSlot(member, SLOT.givenItems.key(node), values.length)

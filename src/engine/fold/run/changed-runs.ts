@@ -7,6 +7,7 @@ import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure } from '../../../net/marking.ts'
 import { recordRunEvent } from '../events.ts'
 import { memberOf } from '../members.ts'
+import { recordFailure } from '../terms.ts'
 import { type ChangedRuns, type Events, follow, type Runs, type WorkingSet } from '../working-set.ts'
 import { iso, reasonOf, storyOf, type Writable } from './lease-events.ts'
 import { CANCELLED_UNSTARTED, type Finish, finished, placeOf } from './runs.ts'
@@ -30,6 +31,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
   const { to: created, event } = transitionOf(null, 'create')
   if (run.status === 'failed' && run.instanceId !== null) {
     const error = JSON.parse(run.error ?? 'null') as Failure
+    recordFailure(change, run, error)
     recordRunEvent(change, run, event, null)
     recordRunEvent(change, run, transitionOf(created, 'refuse').event, {
       error,
@@ -70,7 +72,7 @@ export function handedOut(
 }
 
 /** Happenings that end a run. */
-export type Ending = Events & ChangedRuns & Pick<WorkingSet, 'admission' | 'results' | 'endedIds'>
+export type Ending = Events & ChangedRuns & Pick<WorkingSet, 'admission' | 'results' | 'endedIds' | 'terms'>
 
 /** Ends a run: row, event, result, limits. Does not advance its instance. */
 export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
@@ -84,6 +86,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   replaceRun(change, row)
   recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
   if (to === 'succeeded') change.results.record(row)
+  if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error)
   if (row.instanceId === null) change.endedIds.push(row.id)
   return row
 }

@@ -17,6 +17,7 @@ import { applyPassedDeadline } from '../instance/deadline.ts'
 import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
+import { recordFailure } from '../terms.ts'
 import type { Members, WorkingSet } from '../working-set.ts'
 import { findRun, replaceRun } from './changed-runs.ts'
 import { leaseStory } from './lease-events.ts'
@@ -44,6 +45,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   const seq = run.instanceId === null ? null : memberOf(change, run.instanceId).seq + 1
   const row = settled(ended, { now: change.now, seq, error, deadLetter })
   replaceRun(change, row)
+  if (row.status === 'failed' && error !== null) recordFailure(change, row, error)
   if (row.instanceId === null) {
     change.endedIds.push(row.id)
     return

@@ -2,22 +2,24 @@
 
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { Json } from '../../../net/net.ts'
+import { readTags } from '../../source/tags.ts'
 import type { Reading } from './reading.ts'
 
 export interface Metadata {
   readonly name: string
   readonly version: string | null
+  readonly tags: readonly string[]
   /** Only what was given. */
   readonly about: { readonly [key: string]: Json }
 }
 
-const FIELDS = ['name', 'owner', 'labels', 'annotations', 'version', 'createdAt', 'updatedAt']
+const FIELDS = ['name', 'owner', 'labels', 'annotations', 'tags', 'version', 'createdAt', 'updatedAt']
 const NAME = /^[a-z][a-z0-9-]{0,127}$/
 
 export function readMetadata(part: Part, reading: Reading): Metadata {
   if (!part.given) {
     part.wrong('a workflow needs metadata', 'metadata: { name: onboarding }')
-    return { name: '?', version: null, about: {} }
+    return { name: '?', version: null, tags: [], about: {} }
   }
   const known = reading.fields(part, FIELDS, 'metadata')
   const name = part.get('name')
@@ -34,6 +36,7 @@ export function readMetadata(part: Part, reading: Reading): Metadata {
   return {
     name: text ?? '?',
     version,
+    tags: readTags(part.get('tags')),
     about: Object.fromEntries(Object.entries(about).filter(([, value]) => value !== null)),
   }
 }

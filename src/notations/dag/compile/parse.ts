@@ -64,6 +64,7 @@ export async function parseDag(source: Source, others: Others): Promise<Definiti
       nets: children.nets,
       ...(Object.keys(literals).length === 0 ? {} : { literals }),
       ...(slots === null ? {} : { slots }),
+      ...(metadata.tags.length === 0 ? {} : { tags: metadata.tags }),
       ...(Object.keys(meta).length === 0 ? {} : { meta }),
     },
   }

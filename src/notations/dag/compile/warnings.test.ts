@@ -100,7 +100,7 @@ describe('warnings', () => {
         'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow, team: x, version: 1.0 }\nstatsu: {}\n',
       ),
     ).toEqual([
-      "3:25 metadata.team: metadata has no field 'team'; it is ignored (fields: name, owner, labels, annotations, version, createdAt, updatedAt)",
+      "3:25 metadata.team: metadata has no field 'team'; it is ignored (fields: name, owner, labels, annotations, tags, version, createdAt, updatedAt)",
       "3:43 metadata.version: version was read as the number 1 (write it in quotes: version: '1.0')",
       "4:1 statsu: a workflow has no field 'statsu'; it is ignored (did you mean 'status'?)",
       "6:3 spec.priority: a spec has no field 'priority'; it is ignored (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)",

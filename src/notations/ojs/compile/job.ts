@@ -6,6 +6,7 @@
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { EnqueueParams, UniqueParams } from '../../../model/enqueue.ts'
 import type { Json } from '../../../net/net.ts'
+import { tagsAmong } from '../../source/tags.ts'
 import { type Envelope, type JsonObject, readMeta, runMeta, unknownAttributes } from '../project/envelope.ts'
 import { refuseDependencies } from './dependencies.ts'
 import { readId, readType } from './names.ts'
@@ -61,6 +62,7 @@ export function enqueueParams(
     ...(by.initiator === null ? {} : { initiator: by.initiator }),
     ...(options.graceMs === 0 ? {} : { grace_ms: options.graceMs }),
   })
+  const tags = tagsAmong(envelope.tags)
   return {
     ...(job.id === null ? {} : { id: job.id }),
     type: job.type,
@@ -75,6 +77,7 @@ export function enqueueParams(
     ...(options.limits.length === 0 ? {} : { limits: options.limits }),
     ...(job.unique === null ? {} : { unique: uniqueParams(job.unique, by.tenant) }),
     ...(meta === null ? {} : { meta }),
+    ...(tags.length === 0 ? {} : { tags }),
     ...(by.tenant === null ? {} : { tenant: by.tenant }),
   }
 }

@@ -10,6 +10,7 @@ import { Tools } from '../../../tools/tools.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Others } from '../../source/named-definitions.ts'
 import type { Source } from '../../source/source.ts'
+import { tagsAmong } from '../../source/tags.ts'
 import { Check, type ToolTable } from '../check/check.ts'
 import { Graph } from '../check/graph.ts'
 import { mentionsOf } from '../check/mentions.ts'
@@ -66,6 +67,7 @@ export async function parsePlaybook(source: Source, others: Others): Promise<Def
       net,
       nets: children.nets,
       ...(Object.keys(literals).length === 0 ? {} : { literals }),
+      ...(metadata.tags.length === 0 ? {} : { tags: metadata.tags }),
       ...(Object.keys(metadata.about).length === 0 ? {} : { meta: metadata.about }),
     },
   }
@@ -166,6 +168,7 @@ function readRequired(part: Part): readonly string[] {
 interface Metadata {
   readonly name: string
   readonly version: string | null
+  readonly tags: readonly string[]
   /** Only what was given. */
   readonly about: { readonly [key: string]: Json }
 }
@@ -186,7 +189,7 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/ -]{0,127}$/
 function readMetadata(part: Part, reading: Reading): Metadata {
   if (!part.given) {
     part.wrong('a playbook needs metadata', 'metadata: { name: load_orders }')
-    return { name: '?', version: null, about: {} }
+    return { name: '?', version: null, tags: [], about: {} }
   }
   const known = reading.fields(part, METADATA_FIELDS, 'metadata')
   const name = part.get('name')
@@ -203,6 +206,7 @@ function readMetadata(part: Part, reading: Reading): Metadata {
   return {
     name: text ?? '?',
     version,
+    tags: tagsAmong(part.get('tags').value),
     about: { ...(version === null ? {} : { version }), ...Object.fromEntries(described) },
   }
 }

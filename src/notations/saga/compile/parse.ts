@@ -5,6 +5,7 @@ import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Definition } from '../../source/definition.ts'
 import { Reader } from '../../source/reader.ts'
 import type { Source } from '../../source/source.ts'
+import { readTags } from '../../source/tags.ts'
 import { subjectProblem } from '../runtime/subject.ts'
 import { checkSaga, checkTemplates } from './check.ts'
 import { compileSaga } from './compile.ts'
@@ -21,7 +22,7 @@ import {
 } from './saga.ts'
 
 const ROOT_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec']
-const METADATA_FIELDS = ['name', 'version', 'description', 'labels']
+const METADATA_FIELDS = ['name', 'version', 'description', 'labels', 'tags']
 const SPEC_FIELDS = ['build', 'onFailure', 'timeout', 'deadline', 'resend', 'steps']
 const STEP_FIELDS = ['name', 'command', 'compensation', 'dependsOn', 'onSilence']
 /** Names are part of run types, templates and command lines. */
@@ -50,12 +51,16 @@ export function parseSaga(source: Source): Definition {
     for (const { message } of error.problems) reader.note({ path: ['spec', 'steps'], message, hint: null })
   }
   reader.throwIfWrong()
-  const { description } = metadata
+  const { description, tags } = metadata
   return {
     dialect: 'saga',
     name: saga.name,
     version: saga.version,
-    start: { net, ...(description === null ? {} : { meta: { description } }) },
+    start: {
+      net,
+      ...(tags.length === 0 ? {} : { tags }),
+      ...(description === null ? {} : { meta: { description } }),
+    },
   }
 }
 
@@ -63,6 +68,7 @@ interface Metadata {
   readonly name: string
   readonly version: string
   readonly description: string | null
+  readonly tags: readonly string[]
 }
 
 function readMetadata(part: Part): Metadata {
@@ -77,6 +83,7 @@ function readMetadata(part: Part): Metadata {
     name: text ?? '?',
     version: readVersion(part.get('version')),
     description: part.get('description').text('description'),
+    tags: readTags(part.get('tags')),
   }
 }
 

@@ -72,7 +72,7 @@ class Flight {
     const preparation = preparationOn(wire)
     const parsed: string[] = []
     const isPrepared = ({ name }: Statement): boolean => {
-      if (preparation.names.has(name) || parsed.includes(name)) return true
+      if (name !== '' && (preparation.names.has(name) || parsed.includes(name))) return true
       parsed.push(name)
       return false
     }

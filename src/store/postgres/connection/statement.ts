@@ -1,4 +1,7 @@
-/** Statements, and calls of them. Every statement is prepared once per connection under a name of its own. */
+/**
+ * Statements, and calls of them. Every statement is prepared once per connection under a name of its own, except those
+ * without a name: they have any number of texts, and are planned for their values.
+ */
 
 export interface Statement {
   readonly name: string
@@ -26,4 +29,9 @@ export function statement(text: string): Statement {
     byText.set(text, known)
   }
   return known
+}
+
+/** A statement that is not kept. */
+export function unnamed(text: string): Statement {
+  return { name: '', text }
 }

@@ -26,6 +26,7 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../../model/rows.ts'
+import type { SearchQueries } from '../../../model/search/queries.ts'
 import { TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { InstanceState } from '../../../net/marking.ts'
 import * as column from '../columns.ts'
@@ -46,6 +47,7 @@ import { errorsOf, histories, historyPage, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { MarkingReads } from './marking.ts'
 import { runsText } from './runs.ts'
+import { searchOn } from './search.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
 import { PostgresSteps } from './steps.ts'
 import { PostgresTrees } from './trees.ts'
@@ -127,6 +129,7 @@ const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Nu
 export class PostgresReads implements ExecutionQueries {
   readonly trees: PostgresTrees
   readonly steps: PostgresSteps
+  readonly search: SearchQueries
   readonly #lanes: Lanes
   readonly #views: Lanes
   readonly #lists: Lanes
@@ -141,6 +144,7 @@ export class PostgresReads implements ExecutionQueries {
     this.#marking = new MarkingReads({ reads, views })
     this.trees = new PostgresTrees({ reads, views, lists })
     this.steps = new PostgresSteps(views)
+    this.search = searchOn(lists)
   }
 
   async run(id: string): Promise<RunRow | null> {

@@ -55,6 +55,7 @@ export const REMOVE_RUNS = [
   statement('DELETE FROM workflow.workflow_command c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_unique u WHERE u.run_id = ANY ($1::uuid[])'),
+  statement('DELETE FROM workflow.workflow_term t WHERE t.id = ANY ($1::uuid[])'),
   statement(
     `WITH gone AS (DELETE FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[]) RETURNING r.id, r.idempotency_key),
      kept AS (
@@ -69,6 +70,7 @@ const REMOVE_TREES = [
     statement(`DELETE FROM workflow.${name} x WHERE x.instance_id = ANY ($1::uuid[])`),
   ),
   statement('DELETE FROM workflow.workflow_name x WHERE x.root_id = ANY ($1::uuid[])'),
+  statement('DELETE FROM workflow.workflow_term t WHERE t.id = ANY ($1::uuid[])'),
   statement(
     'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
   ),

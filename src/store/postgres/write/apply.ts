@@ -1,7 +1,7 @@
 /** A Delta as statements: one per table and kind, in the global lock order. */
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow } from '../../../model/events/events.ts'
-import type { InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
+import type { InstanceRow, RunRow, SlotRow, TermRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../connection/batch.ts'
@@ -32,6 +32,7 @@ const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
 const putSchedules = upserter(column.SCHEDULE, ['name'])
 const putDefinitions = upserter(column.DEFINITION, ['id'])
+const insertTerms = inserter(column.TERM, 'ON CONFLICT (id, term) DO NOTHING')
 const putCommands = upserter(column.COMMAND, ['run_id'])
 
 const updateInstances = updater({
@@ -61,6 +62,7 @@ const RETIRE_DEFINITIONS = statement(
 const RESTORE_DEFINITIONS = statement(
   'UPDATE workflow.workflow_definition d SET retired_at = NULL WHERE d.id = ANY ($1::uuid[])',
 )
+const TAG_DEFINITION = statement('UPDATE workflow.workflow_definition d SET tags = $2::json WHERE d.id = $1::uuid')
 /**
  * Locked in the order of their ids, as everywhere; the condition on status is written so that only the place index
  * fits.
@@ -96,6 +98,7 @@ const keyOf = (row: { readonly key: string }): string => row.key
 const nameOf = (row: { readonly name: string }): string => row.name
 const hashOf = (row: { readonly hash: string }): string => row.hash
 const runIdOf = (row: { readonly runId: string }): string => row.runId
+const termOf = (row: TermRow): string => `${row.id}/${row.term}`
 const slotOf = (row: SlotRow): string => `${row.instanceId}/${row.key}`
 
 const byId = byText(idOf)
@@ -104,6 +107,7 @@ const byName = byText(nameOf)
 const byHash = byText(hashOf)
 const byRunId = byText(runIdOf)
 const bySlot = byText(slotOf)
+const byTerm = byText(termOf)
 const byValue = byText<string>((text) => text)
 
 /** Rows without the key come last; two batches that insert the same keys then meet them in the same order. */
@@ -165,6 +169,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   }
   pushRules(delta, loaded, calls)
   pushRecords(delta, calls)
+  if (given(delta.terms)) calls.push(insertTerms(sorted(delta.terms, byTerm)))
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
 }
@@ -207,10 +212,11 @@ function pushRules({ names, queues, limits, uniques }: Delta, loaded: Loading, c
 /** Sessions, definitions, commands and schedules. */
 function pushRecords({ workers, definitions, commands, schedules }: Delta, calls: Call[]): void {
   if (given(workers?.put)) calls.push(putWorkers(latest(workers.put, idOf, byId)))
-  const { put, retire, restore } = definitions ?? {}
+  const { put, retire, restore, tag = [] } = definitions ?? {}
   if (given(put)) calls.push(putDefinitions(put))
   if (given(retire)) calls.push({ statement: RETIRE_DEFINITIONS, values: [uuidArray(retire)] })
   if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
+  for (const { id, tags } of tag) calls.push({ statement: TAG_DEFINITION, values: [id, tags] })
   if (given(commands?.put)) calls.push(putCommands(newCommands(commands.put)))
   if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
   if (given(schedules?.put)) calls.push(putSchedules(latest(schedules.put, nameOf, byName)))

@@ -21,6 +21,7 @@ import { listInbox, typeDepths } from './inbox.ts'
 import { instanceQueries, markingQueries } from './instances.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
 import { runQueries } from './runs.ts'
+import { searchOn } from './search.ts'
 import { Select } from './select.ts'
 import { stepsOn } from './steps.ts'
 import { SqliteTrees } from './trees.ts'
@@ -36,6 +37,7 @@ export function readsOn(connection: Connection): ExecutionQueries {
   return {
     trees: new SqliteTrees(connection),
     steps: stepsOn(connection),
+    search: searchOn(connection),
     ...runQueries(select),
     ...instanceQueries(select),
     ...markingQueries(select),

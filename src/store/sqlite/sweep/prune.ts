@@ -108,6 +108,7 @@ function removeTree(connection: Connection, root: string): number {
   const parts = PARTS.map((table) => `DELETE FROM ${table} WHERE instance_id IN (${MEMBERS})`)
   const removed = parts.reduce((sum, sql) => sum + remove(connection, sql, root), 0)
   remove(connection, 'DELETE FROM workflow_name WHERE root_id = ?1', root)
+  remove(connection, `DELETE FROM workflow_term WHERE id IN (${MEMBERS})`, root)
   return removed + remove(connection, 'DELETE FROM workflow_instance WHERE root_id = ?1 OR id = ?1', root)
 }
 
@@ -116,6 +117,7 @@ function removeRun(connection: Connection, id: string): number {
   const events = remove(connection, EVENTS_OF_RUN, id)
   remove(connection, 'DELETE FROM workflow_checkpoint WHERE run_id = ?', id)
   remove(connection, 'DELETE FROM workflow_command WHERE run_id = ?', id)
+  remove(connection, 'DELETE FROM workflow_term WHERE id = ?', id)
   return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
 }
 

@@ -44,6 +44,7 @@ const USE = `UPDATE workflow_definition SET used_at = coalesce(used_at, ?3)
 
 export const putDefinition = upserter(DEFINITION, { keys: ['id'], kept: ['tenant', 'name', 'version', 'number'] })
 const RETIRE = 'UPDATE workflow_definition SET retired_at = ?2 WHERE id = ?1 AND retired_at IS NULL'
+const TAG = 'UPDATE workflow_definition SET tags = ?2 WHERE id = ?1'
 const RESTORE = 'UPDATE workflow_definition SET retired_at = NULL WHERE id = ?1'
 
 type Wanted = DefinitionName & { readonly version: string | null }
@@ -93,4 +94,8 @@ export function retireDefinition(connection: Connection, id: string, now: number
 
 export function restoreDefinition(connection: Connection, id: string): void {
   connection.statement(RESTORE).get(id)
+}
+
+export function tagDefinition(connection: Connection, id: string, tags: string | null): void {
+  connection.statement(TAG).get(id, tags)
 }

@@ -20,7 +20,7 @@ import type { Loading } from '../load/loading.ts'
 import { upserter } from '../row/put.ts'
 import { RowWriter, storable } from '../row/writer.ts'
 import { putCommand } from '../tables/commands.ts'
-import { putDefinition, restoreDefinition, retireDefinition } from '../tables/definitions.ts'
+import { putDefinition, restoreDefinition, retireDefinition, tagDefinition } from '../tables/definitions.ts'
 import { insertEvents } from './events.ts'
 
 const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, ?, ?)
@@ -34,9 +34,14 @@ const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_
  */
 const END_RUN = `UPDATE workflow_run SET status = iif(status = 'pending' OR status = 'leased', 'cancelled', status),
   instance_id = NULL, settled_at = coalesce(settled_at, 0), engine_turn = NOT engine_turn WHERE id = ?`
-const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id', 'command WHERE run_id'].map(
-  (place) => `DELETE FROM workflow_${place} = ?`,
-)
+const REMOVE_RUN = [
+  'run WHERE id',
+  'checkpoint WHERE run_id',
+  'unique WHERE run_id',
+  'command WHERE run_id',
+  'term WHERE id',
+].map((place) => `DELETE FROM workflow_${place} = ?`)
+const PUT_TERM = 'INSERT OR IGNORE INTO workflow_term (id, term, tenant) VALUES (?, ?, ?)'
 const SIGNAL = `UPDATE workflow_run SET cancel_requested_at = ?, engine_turn = NOT engine_turn
   WHERE instance_id = ? AND status = 'leased' AND cancel_requested_at IS NULL`
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
@@ -89,6 +94,7 @@ export class DeltaWriter {
     if (gates?.insert) for (const gate of gates.insert) namingRow(gate, nameGate, () => this.#insertGate(gate))
     if (gates?.update) for (const gate of gates.update) this.#updateGate(gate)
     putRest(this.#connection, delta, loaded.now)
+    for (const { id, term, tenant } of delta.terms ?? []) this.#connection.statement(PUT_TERM).get(id, term, tenant)
     if (events) insertEvents(this.#connection, events)
   }
 
@@ -188,10 +194,11 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   for (const key of delta.uniques?.remove ?? []) connection.statement(REMOVE_UNIQUE).get(key)
   for (const unique of delta.uniques?.put ?? []) putUnique(connection, unique)
   for (const worker of delta.workers?.put ?? []) putWorker(connection, worker)
-  const { put = [], retire = [], restore = [] } = delta.definitions ?? {}
+  const { put = [], retire = [], restore = [], tag = [] } = delta.definitions ?? {}
   for (const row of put) putDefinition(connection, row)
   for (const id of retire) retireDefinition(connection, id, now)
   for (const id of restore) restoreDefinition(connection, id)
+  for (const { id, tags } of tag) tagDefinition(connection, id, tags)
   for (const command of delta.commands?.put ?? []) putCommand(connection, command)
   for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)
   for (const schedule of delta.schedules?.put ?? []) putSchedule(connection, schedule)
