@@ -9,9 +9,7 @@ import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { SLOT } from '../net/slots.ts'
-import { projectionOf } from '../notations/notations.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
-import { cancelAsNotation } from '../operations/instances/change.ts'
 import type { InstanceView } from '../views/view.ts'
 import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
@@ -179,14 +177,15 @@ export class InstanceHandle<Result = unknown> {
 
   /** The state of a playbook in the terms of its notation; null: it is of another notation. */
   async execution(): Promise<Execution | null> {
-    const row = await this.row()
+    const [row, { projectionOf }] = await Promise.all([this.row(), notations()])
     const own = (await projectionOf(row).own?.(this.#engine, row)) ?? null
     return (own?.json['execution'] ?? null) as Execution | null
   }
 
   /** Cancels it. A saga rolls back: completed steps are undone. */
   async cancel(actor: string | null = null): Promise<InstanceState> {
-    return (await cancelAsNotation(this.#engine, await this.row(), actor)).state
+    const [row, { cancelAsNotation }] = await Promise.all([this.row(), import('../operations/instances/change.ts')])
+    return (await cancelAsNotation(this.#engine, row, actor)).state
   }
 
   /** Starts a new workflow that adopts what this failed one had finished. */
@@ -206,9 +205,12 @@ export class InstanceHandle<Result = unknown> {
   }
 }
 
+/** Loaded when needed: a program that only starts workflows and awaits those does without. */
+const notations = () => import('../notations/notations.ts')
+
 /** The shape of the value of a workflow in the terms of its notation; null: its results by node. */
 async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {
-  const row = await engine.queries.instance(id)
+  const [row, { projectionOf }] = await Promise.all([engine.queries.instance(id), notations()])
   if (row === null) throw new PetrelError('not_found', `there is no workflow ${id}`)
   return (await projectionOf(row).result?.(engine, row)) ?? null
 }

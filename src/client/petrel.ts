@@ -16,9 +16,8 @@ import { stepTypes } from '../notations/playbook/runtime/program.ts'
 import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
 import type { ReadOptions } from '../notations/source/named-definitions.ts'
-import { definitionText } from '../notations/source/utf8.ts'
-import { operator } from '../operations/caller.ts'
-import { Operations } from '../operations/operation.ts'
+import type { Caller } from '../operations/caller.ts'
+import type { Operation, Operations } from '../operations/operation.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -44,7 +43,6 @@ import { Limits, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
 import { Schedules } from './schedules.ts'
 import { Searches } from './search.ts'
-import { siblingDefinitions } from './sibling-definitions.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export type PetrelOptions = OpenOptions
@@ -100,7 +98,8 @@ export class Petrel {
   /** Which runtime may execute a type. */
   readonly registry: TypeRegistry
   readonly #engine: EngineApi
-  readonly #operations: Operations
+  /** Loaded when needed: most programs perform none. */
+  #operations: Operations | null = null
   readonly #handlers = new Handlers()
   readonly #workers = new Set<Worker>()
   /** For the steps of playbooks; null: not set. */
@@ -110,7 +109,6 @@ export class Petrel {
 
   private constructor(engine: EngineApi, options: PetrelOptions) {
     this.#engine = engine
-    this.#operations = new Operations({ engine, logger: options.logger ?? null })
     this.#options = options
     this.queues = new Queues(engine)
     this.limits = new Limits(engine)
@@ -181,7 +179,20 @@ export class Petrel {
 
   async #deploy(file: string, text: string): Promise<void> {
     const { deployDefinition } = await import('../operations/definitions/definitions.ts')
-    await this.#operations.perform(operator(null), deployDefinition, { file, text })
+    await this.#perform({ subject: null, tenant: null }, deployDefinition, { file, text })
+  }
+
+  async #perform<P, R>(
+    { subject, tenant }: Pick<Caller, 'subject' | 'tenant'>,
+    operation: Operation<P, R>,
+    params: P,
+  ): Promise<R> {
+    const [{ Operations }, { operator }] = await Promise.all([
+      import('../operations/operation.ts'),
+      import('../operations/caller.ts'),
+    ])
+    this.#operations ??= new Operations({ engine: this.#engine, logger: this.#options.logger ?? null })
+    return this.#operations.perform({ ...operator(subject), tenant }, operation, params)
   }
 
   /** Starts a deployed saga by its name. */
@@ -191,8 +202,8 @@ export class Petrel {
     this.#checkArgs(request, 'the request')
     const { startSaga } = await import('../operations/sagas/sagas.ts')
     const asked = { ...rest, name, version, request }
-    const started = await this.#operations.perform(
-      { ...operator(initiator), tenant },
+    const started = await this.#perform(
+      { subject: initiator, tenant },
       startSaga,
       idempotencyKey === undefined ? asked : { ...asked, startKey: idempotencyKey },
     )
@@ -306,6 +317,10 @@ export class Petrel {
     path: string,
     options: Omit<DefinitionOptions, 'file' | 'resolve' | 'names'> = {},
   ): Promise<InstanceHandle> {
+    const [{ definitionText }, { siblingDefinitions }] = await Promise.all([
+      import('../notations/source/utf8.ts'),
+      import('./sibling-definitions.ts'),
+    ])
     const text = definitionText(path, await readFile(path))
     return this.startText(text, { ...options, file: path, ...siblingDefinitions(dirname(path)) })
   }
