@@ -33,6 +33,11 @@ describe('the delay before the next execution', () => {
     expect(backoffMs(POLICY, 5000, () => 0.5)).toBe(60_000)
   })
 
+  it.each(BACKOFFS)('stays 0 if the first one is, after any number of failures: %s', (backoff) => {
+    const none = { ...POLICY, backoff, initialMs: 0, coefficient: 1000 }
+    expect([1, 1025, 5000].map((n) => backoffMs(none, n, () => 0.5))).toEqual([0, 0, 0])
+  })
+
   it('is drawn around the computed delay, and the limit holds with jitter too', () => {
     const around = { ...POLICY, jitter: 0.5 }
     expect([0, 0.5, 1].map((random) => backoffMs(around, 1, () => random))).toEqual([500, 1000, 1500])

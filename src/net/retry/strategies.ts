@@ -23,5 +23,7 @@ export const BACKOFFS = Object.keys(STRATEGIES) as readonly Backoff[]
 
 /** Delay after failure number `n` (from 1), without limit or jitter. */
 export function growthMs(backoff: Backoff, growth: Growth, n: number): number {
+  // The other factor may be infinite by then, and the product is not a number.
+  if (growth.initialMs === 0) return 0
   return STRATEGIES[backoff](growth, n)
 }
