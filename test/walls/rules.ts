@@ -79,11 +79,8 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     values: ['net', 'views'],
     types: ['kernel', 'expr', 'model', 'worker', 'notations/source'],
   },
-  'notations/net': {
-    values: ['kernel', 'net', 'expr', 'model', 'notations/source', 'notations/interface'],
-    types: [],
-  },
-  'notations/dag': {
+  // A notation that has no entry of its own.
+  'notations/*': {
     values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source', 'notations/interface'],
     types: [],
   },
