@@ -1,8 +1,10 @@
 import type { EngineApi } from '../engine/api.ts'
-import { PetrelError } from '../kernel/errors.ts'
+import { missing, PetrelError } from '../kernel/errors.ts'
 import type { ScheduleRow } from '../model/rows.ts'
+import { type Fired, type FireRow, type ListedSchedule, type Overlap, scheduleKey } from '../model/schedules/fires.ts'
 import type { Json } from '../net/net.ts'
 import { buildWorkflow } from '../notations/ojs/compile/builder.ts'
+import { scheduleNamed, timesFrom, withLast } from '../operations/schedules/timetable.ts'
 import type { Step } from './builders.ts'
 import { enqueueParams } from './enqueue.ts'
 
@@ -18,7 +20,19 @@ export interface ScheduleOptions {
   readonly tenant?: string
 }
 
-/** Start a job or a workflow by the clock. */
+export interface RunScheduleOptions {
+  /** A second run under the same key makes nothing, and answers with the first. */
+  readonly idempotencyKey?: string
+  /** Instead of the policy of the schedule, if its last work has not ended. */
+  readonly overlap?: Exclude<Overlap, 'enqueue'>
+  /** Recorded in the history. */
+  readonly by?: string
+}
+
+/**
+ * Start a job or a workflow by the clock. `list`, `next`, `history` and `run` also know the triggers of deployed
+ * definitions (`workflow:NAME`) and the schedules of the inbox, by their id.
+ */
 export class Schedules {
   readonly #engine: EngineApi
   readonly #checkArgs: (args: Json, path: string | null) => void
@@ -40,9 +54,39 @@ export class Schedules {
     return this.#engine.putSchedule({ name, ...options, run })
   }
 
-  /** By name. */
-  list(): Promise<readonly ScheduleRow[]> {
-    return this.#engine.queries.schedules()
+  /** By name, then those of the inbox by id. `after`: continues after a schedule of the previous page. */
+  async list({
+    limit = 1_000,
+    after,
+  }: {
+    readonly limit?: number
+    readonly after?: ListedSchedule
+  } = {}): Promise<readonly ListedSchedule[]> {
+    const { timetable } = this.#engine.queries
+    const rows = await timetable.page({ tenant: null, withInbox: true, after: after?.ref ?? null, limit })
+    return withLast(timetable, rows)
+  }
+
+  /** Its next times, by the clock of the store. */
+  async next(id: string, { count = 5 }: { readonly count?: number } = {}): Promise<readonly Date[]> {
+    const row = await this.#find(id)
+    return timesFrom(row, await this.#engine.queries.now(), count).map(({ at }) => new Date(at))
+  }
+
+  /** What it did, newest first. `before`: continues after the last fire of the previous page. */
+  async history(
+    id: string,
+    { limit = 50, before }: { readonly limit?: number; readonly before?: FireRow } = {},
+  ): Promise<readonly FireRow[]> {
+    const schedule = scheduleKey((await this.#find(id)).ref)
+    return this.#engine.queries.timetable.fires({ schedule, before: before?.id ?? null, limit })
+  }
+
+  /** Runs it now. Its next time stays as it is. */
+  async run(id: string, { idempotencyKey, overlap, by }: RunScheduleOptions = {}): Promise<Fired> {
+    const { ref } = await this.#find(id)
+    const request = { requestKey: idempotencyKey ?? null, overlap: overlap ?? null, actor: by ?? null }
+    return this.#engine.runSchedule(ref, request)
   }
 
   async get(name: string): Promise<ScheduleRow> {
@@ -63,5 +107,11 @@ export class Schedules {
   /** false: there was none. */
   remove(name: string): Promise<boolean> {
     return this.#engine.removeSchedule(name)
+  }
+
+  async #find(id: string): Promise<ListedSchedule> {
+    const row = await scheduleNamed(this.#engine.queries.timetable, id, [id])
+    if (row === null) throw missing('schedule', id)
+    return row
   }
 }

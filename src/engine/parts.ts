@@ -25,8 +25,10 @@ import { Intake } from './intake/intake.ts'
 import { Plans } from './intake/plans.ts'
 import { ClockWatch } from './time/clock-watch.ts'
 import { InboxScheduler } from './time/inbox-schedules.ts'
+import { PreviousWork } from './time/previous-work.ts'
 import { Quotas } from './time/quotas.ts'
 import type { Retention } from './time/retention.ts'
+import { ScheduleFires } from './time/schedule-fires.ts'
 import { Schedules } from './time/schedules.ts'
 import { Sweeper } from './time/sweeper.ts'
 import { Faults } from './transaction/faults.ts'
@@ -100,6 +102,7 @@ interface Controls {
 
 interface Timed {
   readonly schedules: Schedules
+  readonly scheduleFires: ScheduleFires
   readonly inboxSchedules: InboxScheduler
   readonly quotas: Quotas
   readonly clock: ClockWatch
@@ -237,6 +240,7 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
 function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Links): Timed {
   const deps = { ...parts, offers: links.offers, dueAt: links.sweepAt }
   const schedules = new Schedules(deps)
+  const scheduleFires = new ScheduleFires({ ...deps, previous: new PreviousWork(deps) })
   const inboxSchedules = new InboxScheduler(deps)
   const quotas = new Quotas(deps)
   const clock = new ClockWatch({
@@ -248,14 +252,14 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
   })
   const sweeper = new Sweeper({
     ...deps,
-    schedules,
+    scheduleFires,
     inboxSchedules,
     quotas,
     clock,
     wake: links.wakeAll,
     noteStarts: noteStartsOf(parts),
   })
-  return { schedules, inboxSchedules, quotas, clock, sweeper }
+  return { schedules, scheduleFires, inboxSchedules, quotas, clock, sweeper }
 }
 
 interface Targets {

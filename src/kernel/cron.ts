@@ -21,6 +21,32 @@ export function nextAfter(name: string, expression: string, timezone: string, af
   }
 }
 
+/** The next fires of a schedule that is due at `first`, or else next after `now`; fewer than `count` if it has no more. */
+export function timesOf(
+  { name, expression, timezone }: { readonly name: string; readonly expression: string; readonly timezone: string },
+  { first, now, count }: { readonly first: number | null; readonly now: number; readonly count: number },
+): readonly number[] {
+  const times: number[] = []
+  let next = first ?? nextAfter(name, expression, timezone, now)
+  while (next !== null && times.length < count) {
+    times.push(next)
+    // All times that passed before a late one fires are one fire.
+    next = nextAfter(name, expression, timezone, Math.max(next, now))
+  }
+  return times
+}
+
+/** `2026-03-29T03:30:00.000+02:00`: the time on the clocks of a zone. */
+export function localTime(at: number, timezone: string): string {
+  const format = new Intl.DateTimeFormat('en', { timeZone: timezone, timeZoneName: 'longOffset' })
+  const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [sign, hours, minutes, seconds] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(name)?.slice(1) ?? []
+  if (sign === undefined) return `${new Date(at).toISOString().slice(0, -1)}+00:00`
+  const offset = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds ?? 0)) * 1000
+  const local = new Date(at + (sign === '-' ? -offset : offset)).toISOString()
+  return `${local.slice(0, -1)}${sign}${hours}:${minutes}`
+}
+
 function isExpression(text: string): boolean {
   try {
     new Cron(text, { paused: true })

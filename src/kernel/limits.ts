@@ -49,3 +49,8 @@ export const MAX_TAGS = 20
 export const MAX_TERM_LENGTH = 200
 /** Members of the metadata that queries find, and of the input: the first ones with a text, a number, true or false. */
 export const MAX_TERM_MEMBERS = 16
+
+/** Why a schedule did not fire, in its history. */
+export const MAX_REASON_CHARACTERS = 1_000
+/** Times in one preview of a schedule. */
+export const MAX_NEXT_FIRES = 100

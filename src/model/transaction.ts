@@ -20,6 +20,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
+import type { FireRow } from './schedules/fires.ts'
 
 /** What to load. Each part may be left out. Requesting something that is already loaded is harmless. */
 export interface Need extends FiringNeed {
@@ -193,7 +194,10 @@ export interface Delta {
   readonly limits?: readonly LimitRow[]
   readonly uniques?: { readonly put?: readonly UniqueRow[]; readonly remove?: readonly string[] }
   readonly workers?: { readonly put?: readonly WorkerRow[] }
+  /** The history of a removed schedule is removed with it. */
   readonly schedules?: { readonly put?: readonly ScheduleRow[]; readonly remove?: readonly string[] }
+  /** Beyond MAX_FIRES the oldest of their schedules are removed. */
+  readonly fires?: readonly FireRow[]
   /** Their names are locked. `put` writes whole rows. */
   readonly definitions?: {
     readonly put?: readonly DefinitionRow[]

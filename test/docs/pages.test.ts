@@ -19,6 +19,7 @@ const PAGES = [
   'gates.md',
   'ojs.md',
   'operate/search.md',
+  'operate/schedules.md',
   'playbook.md',
   'saga.md',
   'tools.md',

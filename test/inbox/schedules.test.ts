@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Logger } from '../../src/kernel/logger.ts'
 import type { RunRow } from '../../src/model/rows.ts'
-import type { InboxScheduleRow } from '../../src/model/schedules.ts'
+import type { InboxScheduleRow } from '../../src/model/schedules/schedules.ts'
 import type { Drive } from '../engine/drive.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { eventually, NEVER_MS, Stage } from './stage.ts'

@@ -58,6 +58,18 @@ onBothStores('operating through the SDK', (stage) => {
     await engine.simulation.sweep()
     await expect.poll(() => begun.toSorted()).toEqual(['chain', 'job'])
     expect((await petrel.schedules.get('one')).fireCount).toBe(1)
+    const { id, created } = await petrel.schedules.run('one', { idempotencyKey: 'k', overlap: 'allow', by: 'ann' })
+    expect(created).toBe(true)
+    expect(await petrel.schedules.run('one', { idempotencyKey: 'k' })).toMatchObject({ id, created: false })
+    expect((await petrel.schedules.history('one')).map(({ made, actor }) => [made, actor])).toEqual([
+      ['run', 'ann'],
+      ['run', null],
+    ])
+    const [next, after] = await petrel.schedules.next('one', { count: 2 })
+    expect((after?.getTime() ?? 0) - (next?.getTime() ?? 0)).toBe(3_600_000)
+    const [, ...rest] = await petrel.schedules.list({ limit: 2 })
+    expect((await petrel.schedules.list({ after: rest[0] as never })).map(({ name }) => name)).toEqual(['two'])
+    await expect(petrel.schedules.next('none')).rejects.toMatchObject({ code: 'not_found' })
     expect((await petrel.schedules.enable('off')).nextAt).not.toBeNull()
     expect((await petrel.schedules.disable('off')).nextAt).toBeNull()
     expect(await petrel.schedules.remove('off')).toBe(true)

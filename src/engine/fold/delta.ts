@@ -41,6 +41,7 @@ export function deltaOf(change: WorkingSet): Delta {
     queues: [...change.queues.values()],
     limits: change.admission.changed(),
     schedules: { put: [...change.schedules.values()] },
+    ...(change.fires.length === 0 ? {} : { fires: change.fires }),
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),

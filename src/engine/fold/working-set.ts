@@ -19,6 +19,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../model/rows.ts'
+import type { FireRow } from '../../model/schedules/fires.ts'
 import type { Loaded, Need } from '../../model/transaction.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import type { Facts } from '../../net/facts.ts'
@@ -102,6 +103,7 @@ export class WorkingSet {
   readonly uniques = new Map<string, UniqueRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly fires: FireRow[] = []
   readonly workers = new Map<string, WorkerRow>()
   readonly commands = new Map<string, NewCommand>()
   /** By id and term. */

@@ -29,7 +29,6 @@ import type {
   TriggerDefinition,
   Triggered,
 } from '../../model/start.ts'
-import type { Delta } from '../../model/transaction.ts'
 import type { Json } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
 import type { Store } from '../../store/store.ts'
@@ -39,9 +38,10 @@ import { quotaNeed } from '../fold/quotas.ts'
 import { putSlot } from '../fold/slots.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
-import type { Transactor } from '../transaction/transactor.ts'
+import { merge, type Transactor } from '../transaction/transactor.ts'
 import type { Intake } from './intake.ts'
 import type { Plans } from './plans.ts'
+import type { Made, SameTransaction } from './same-transaction.ts'
 
 export interface DefinitionDeps {
   readonly store: Store
@@ -55,6 +55,8 @@ export interface DefinitionDeps {
 /** How many idle instances one transaction starts. */
 const CHUNK = 200
 const TRIES = 20
+
+const NOTHING: SameTransaction = { need: {}, admits: () => true, write: () => {} }
 
 type About = { readonly [key: string]: Json }
 
@@ -83,71 +85,95 @@ export class DefinitionStarts {
     return { ...(made as Started), definition: row }
   }
 
-  async trigger(p: TriggerDefinition): Promise<readonly Triggered[]> {
+  /** `same` is written with the last start; nothing is started that it does not admit. */
+  async trigger(p: TriggerDefinition, same: SameTransaction = NOTHING): Promise<readonly Triggered[]> {
     this.#deps.intake.checkGiven(p)
     const before = await this.#startedBy(p.key)
-    if (before !== null) return [before]
+    if (before !== null) return this.#later([before], same)
     const started: Triggered[] = []
     for (;;) {
       const idle = await this.#deps.store.definitions.idle({ ...p.of, limit: CHUNK + 1 })
       if (idle.length === 0) break
       const last = idle.length <= CHUNK
-      const begun = await this.#startIdle(idle.slice(0, CHUNK), p, last)
-      if (!Array.isArray(begun)) return [begun as Triggered]
+      const begun = await this.#startIdle(idle.slice(0, CHUNK), p, { same, before: last ? started : null })
+      if (begun === null) return started
+      if (!Array.isArray(begun)) return this.#later([begun as Triggered], same)
       started.push(...begun)
       this.#deps.probe('trigger-started')
       // If other processes have started all of them meanwhile, the key was not reserved: look again.
       if (last && begun.length > 0) return started
     }
-    if (started.length === 0) return [await this.#startNew(p)]
-    await this.#reserve(p.key, (started[0] as Triggered).id)
+    if (started.length === 0) return this.#startNew(p, same)
+    await this.#reserve(p.key, started, same)
     return started
   }
 
-  async #reserve(name: string, rootId: string): Promise<void> {
-    const delta = { names: [{ name, rootId }] }
-    const decide = (): { readonly delta: Delta; readonly result: null } => ({ delta, result: null })
-    await this.#deps.store.transact({ roots: [], wait: true, need: {}, decide }).catch((error: unknown) => {
+  /** What was started is committed already. */
+  async #later(started: readonly Triggered[], same: SameTransaction): Promise<readonly Triggered[]> {
+    if (same === NOTHING) return started
+    const fold = (change: WorkingSet): void => {
+      if (same.admits(change)) same.write(change, started)
+    }
+    await this.#deps.transactor.run({ roots: [], wait: true, need: same.need, fold })
+    return started
+  }
+
+  /** For what was started in several portions, of which none turned out to be the last. */
+  async #reserve(name: string, started: readonly Triggered[], same: SameTransaction): Promise<void> {
+    const fold = (change: WorkingSet): void => {
+      change.names.push({ name, rootId: (started[0] as Triggered).id })
+      if (same.admits(change)) same.write(change, started)
+    }
+    await this.#deps.transactor.run({ roots: [], wait: true, need: same.need, fold }).catch((error: unknown) => {
       if (!(error instanceof StoreConflictError)) throw error
     })
   }
 
-  /** The instances it started, or the one that the same trigger started before. `last`: no more will follow. */
+  /**
+   * The instances it started, or the one that the same trigger started before; null: not admitted. `before`: what was
+   * started before the last portion; null: this is not the last one.
+   */
   async #startIdle(
     rows: readonly InstanceRow[],
     p: TriggerDefinition,
-    last: boolean,
-  ): Promise<readonly Triggered[] | Triggered> {
+    { same, before }: { readonly same: SameTransaction; readonly before: readonly Made[] | null },
+  ): Promise<readonly Triggered[] | Triggered | null> {
     const roots = rows.map((row) => row.id)
     try {
       const { value } = await this.#deps.transactor.run({
         roots,
         wait: true,
-        need: {
-          slots: roots.map((instanceId) => ({ instanceId, keys: [SLOT.about.key] })),
-          ...quotaNeed(rows.map((row) => row.quotaKey)),
-        },
+        need: merge([
+          { slots: roots.map((instanceId) => ({ instanceId, keys: [SLOT.about.key] })) },
+          quotaNeed(rows.map((row) => row.quotaKey)),
+          same.need,
+        ]),
         offers: this.#deps.offers,
         fold: (change) => {
+          if (!same.admits(change)) return null
           const idle = roots.filter((id) => change.loaded.locked.has(id) && memberOf(change, id).row.state === 'idle')
           const [first] = idle
-          if (last && first !== undefined) change.names.push({ name: p.key, rootId: first })
-          return idle.map((id) => {
+          const begun = idle.map((id) => {
             const version = noteTrigger(change, id, p.trigger)
             startIdle(change, memberOf(change, id), p.actor)
             return { id, created: true, version }
           })
+          if (before !== null && first !== undefined) {
+            change.names.push({ name: p.key, rootId: first })
+            same.write(change, [...before, ...begun])
+          }
+          return begun
         },
       })
       return value
     } catch (error) {
-      const before = error instanceof StoreConflictError ? await this.#startedBy(p.key) : null
-      if (before === null) throw error
-      return before
+      const other = error instanceof StoreConflictError ? await this.#startedBy(p.key) : null
+      if (other === null) throw error
+      return other
     }
   }
 
-  async #startNew(p: TriggerDefinition): Promise<Triggered> {
+  async #startNew(p: TriggerDefinition, same: SameTransaction): Promise<readonly Triggered[]> {
     const { row, start } = await this.#take({ ...p.of, version: null })
     const params: StartParams = {
       ...start,
@@ -159,12 +185,13 @@ export class DefinitionStarts {
       meta: metaOf(row, start, null, p.trigger),
     }
     try {
-      const [made] = await this.#deps.intake.start([params])
-      return { ...(made as Started), version: row.version }
+      const { intake } = this.#deps
+      const made = same === NOTHING ? (await intake.start([params]))[0] : await intake.startWith(params, same)
+      return made == null ? [] : [{ ...made, version: row.version }]
     } catch (error) {
       const before = error instanceof PetrelError && error.code === 'duplicate' ? await this.#startedBy(p.key) : null
       if (before === null) throw error
-      return before
+      return this.#later([before], same)
     }
   }
 

@@ -11,8 +11,9 @@ import type { WorkingSet } from '../fold/working-set.ts'
 import { type Batch, Batcher } from '../transaction/batcher.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import { retryUntilStored } from '../transaction/retry-until-stored.ts'
-import type { Transactor } from '../transaction/transactor.ts'
+import { merge, type Transactor } from '../transaction/transactor.ts'
 import { needOfOrders, type Order, orderOf, placeOrder } from './enqueued-runs.ts'
+import type { Made, SameTransaction } from './same-transaction.ts'
 import { checkGiven } from './start-check.ts'
 import { type Creation, type CreationDeps, createStarted, creationOf, needOfCreations } from './started-instances.ts'
 
@@ -68,6 +69,29 @@ export class Intake {
     return (await this.#startAll([creations], ALONE, on))[0] as readonly Started[]
   }
 
+  /** In a transaction of its own, which writes something else as well. null: that did not admit it. */
+  enqueueWith(params: EnqueueParams, same: SameTransaction): Promise<Enqueued | null> {
+    const order = orderOf(params, 0, this.#deps)
+    const { idempotencyKey } = order.run
+    return this.#alone(same, {
+      need: (unsure) => needOfOrders([order], unsure),
+      exists: ({ loaded }) => idempotencyKey !== null && loaded.idempotencyKeys.has(idempotencyKey),
+      create: (change, taken, unsure) => placeOrder(change, order, taken, unsure),
+    })
+  }
+
+  /** The same for an instance. */
+  startWith(params: StartParams, same: SameTransaction): Promise<Started | null> {
+    const { nets } = this.#deps
+    const creation = creationOf(params, this.#deps)
+    const { startKey } = creation
+    return this.#alone(same, {
+      need: (unsure) => needOfCreations([creation], nets, unsure),
+      exists: ({ loaded }) => startKey !== null && loaded.startKeys.has(startKey),
+      create: (change, taken, unsure) => createStarted(change, creation, { nets, taken, unsure }),
+    })
+  }
+
   async idle(): Promise<void> {
     await Promise.all([this.#enqueues.idle(), this.#starts.idle()])
   }
@@ -99,6 +123,28 @@ export class Intake {
     return this.#transact({ calls, how, need, on }, (change, creation, taken) =>
       createStarted(change, creation, { nets, taken, unsure }),
     )
+  }
+
+  #alone<R extends Made>(
+    same: SameTransaction,
+    work: {
+      need(unsure: boolean): Need
+      exists(change: WorkingSet): boolean
+      create(change: WorkingSet, taken: Map<string, string>, unsure: boolean): R
+    },
+  ): Promise<R | null> {
+    return retryUntilStored(async (unsure) => {
+      const need = merge([work.need(unsure), same.need])
+      const act = { calls: [[null]], how: { unsure, wait: true }, need, on: undefined }
+      const [results] = await this.#transact(act, (change, _, taken) => {
+        const admitted = same.admits(change)
+        if (!admitted && !work.exists(change)) return null
+        const made = work.create(change, taken, unsure)
+        if (admitted) same.write(change, [made])
+        return made
+      })
+      return results?.[0] ?? null
+    })
   }
 
   /** `taken`: keys and ids that other calls of the same transaction have taken. */

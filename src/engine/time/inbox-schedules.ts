@@ -1,6 +1,6 @@
 /**
- * Schedules in the table that foreign clients use. Firing takes two commits: the run is inserted under a key made of the
- * schedule and its due time, then the schedule advances. If the process dies in between, the schedule is still due, and the
+ * Schedules in the table that foreign clients use. Firing takes two commits: the run is inserted, together with the entry in
+ * the history, under a key made of the schedule and its due time, then the schedule advances. If the process dies in between, the schedule is still due, and the
  * key prevents a second run, whether it is inserted by this engine, by another one or by a foreign ticker, which makes the
  * same key. All times that passed while no process was running are one firing.
  */
@@ -11,18 +11,25 @@ import { inputError, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
+import { EngineKey } from '../../kernel/scoped-names.ts'
 import { StoreConflictError, StoreDataError } from '../../kernel/store-errors.ts'
 import { VERSIONED } from '../../model/inbox.ts'
-import type { InboxScheduleParams, InboxScheduleRow, InboxScheduling } from '../../model/schedules.ts'
+import { type Fired, type FireRow, type RunRequest, scheduleKey } from '../../model/schedules/fires.ts'
+import type { InboxScheduleParams, InboxScheduleRow, InboxScheduling } from '../../model/schedules/schedules.ts'
+import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
 import { addRun } from '../fold/run/changed-runs.ts'
 import { newRun } from '../fold/run/runs.ts'
+import type { Intake } from '../intake/intake.ts'
+import type { SameTransaction } from '../intake/same-transaction.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
+import { blankFire, firedBefore, runKey } from './fire-entries.ts'
 
 export interface InboxScheduleDeps {
   readonly store: Store
   readonly transactor: Transactor
+  readonly intake: Intake
   readonly newId: () => string
   readonly maxPayloadBytes: number
   readonly offers: () => readonly Offer[]
@@ -78,6 +85,43 @@ export class InboxScheduler implements InboxScheduling {
     return this.#deps.store.inboxSchedules.remove(id)
   }
 
+  /** Its next time stays as it is. */
+  async run(id: string, { requestKey, overlap, actor }: RunRequest): Promise<Fired> {
+    const { store, intake, newId } = this.#deps
+    const row = (await store.inboxSchedules.get(id)) ?? missing(id)
+    if (overlap !== null && overlap !== 'allow') {
+      throw inputError(
+        'invalid_request',
+        'overlap',
+        'must be allow, since fires of a schedule of the inbox may overlap',
+      )
+    }
+    const before = await firedBefore(store, keyOf(row), requestKey)
+    if (before !== null) return before
+    const broken = brokenRule(row)
+    if (broken !== null) throw refused(broken)
+    const fireId = newId()
+    let fire: FireRow | null = null
+    const same: SameTransaction = {
+      need: {},
+      admits: () => true,
+      write: (change, [made]) => {
+        fire = null
+        if (made === undefined || !made.created) return
+        fire = { ...blankFire(keyOf(row), fireId, change.now), ...madeBy(made.id), actor, requestKey }
+        change.fires.push(fire)
+      },
+    }
+    const { type, priority, maxAttempts } = row
+    const payload = JSON.parse(row.payload) as Json
+    const idempotencyKey = new EngineKey(runKey(keyOf(row), requestKey ?? fireId))
+    const by = actor === null ? {} : { actor }
+    const order = { type, payload, priority, maxAttempts, inbox: true, idempotencyKey, ...by }
+    const made = await intake.enqueueWith(order, same)
+    if (made === null) throw missing(id)
+    return { created: fire !== null, made: 'run', id: made.id, fire }
+  }
+
   /** Any number of processes may call this with the same row. */
   async fire(row: InboxScheduleRow): Promise<void> {
     const { store, dueAt, probe } = this.#deps
@@ -121,6 +165,7 @@ export class InboxScheduler implements InboxScheduling {
     const shared = `schedule:${row.id}:${Math.floor(row.nextRunAt / 1000)}`
     const own = `petrel:${shared}`
     const { type, payload, priority, maxAttempts } = row
+    const [id, fireId] = [newId(), newId()]
     try {
       const { change } = await transactor.run({
         roots: [],
@@ -135,7 +180,8 @@ export class InboxScheduler implements InboxScheduling {
           // A run of another type under this key is not this firing.
           const idempotencyKey = holder === undefined ? shared : own
           const about = { priority, maxAttempts, idempotencyKey, inbox: true }
-          addRun(change, newRun({ id: newId(), type, payload, now }, about))
+          addRun(change, newRun({ id, type, payload, now }, about))
+          change.fires.push({ ...blankFire(keyOf(row), fireId, now), plannedAt: row.nextRunAt, ...madeBy(id) })
         },
       })
       return change.now
@@ -159,6 +205,14 @@ export class InboxScheduler implements InboxScheduling {
     if (next === null) throw refused({ field: 'schedule', rule: `'${rules.schedule}' names no time to come` })
     return next
   }
+}
+
+function keyOf({ id }: InboxScheduleRow): string {
+  return scheduleKey({ table: 'inbox', id })
+}
+
+function madeBy(id: string): Pick<FireRow, 'made' | 'madeId' | 'madeCount'> {
+  return { made: 'run', madeId: id, madeCount: 1 }
 }
 
 interface Broken {

@@ -29,7 +29,7 @@ import type { InboxScheduler } from './inbox-schedules.ts'
 import type { Quotas } from './quotas.ts'
 import type { Retention } from './retention.ts'
 import { retention } from './retention.ts'
-import type { Schedules } from './schedules.ts'
+import type { ScheduleFires } from './schedule-fires.ts'
 
 /** Work that is due already, such as a retry that another process will take, must not cause a busy loop. */
 const AHEAD_MS = 20
@@ -44,7 +44,7 @@ export interface SweeperDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly settler: Settler
-  readonly schedules: Schedules
+  readonly scheduleFires: ScheduleFires
   readonly inboxSchedules: InboxScheduler
   readonly clock: ClockWatch
   readonly quotas: Quotas
@@ -240,11 +240,11 @@ export class Sweeper {
 
   /** By name, in the order in which they are swept. */
   #kinds(): Readonly<Record<string, () => Promise<void>>> {
-    const { store, chance, quotas, schedules, inboxSchedules } = this.#deps
+    const { store, chance, quotas, scheduleFires, inboxSchedules } = this.#deps
     const { sweep } = store
     const findings = this.#findings
     const advance = (gate: GateRow): Promise<void> => this.#advance(gate)
-    const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => schedules.fire(row))
+    const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => scheduleFires.fire(row))
     return {
       clock: () => this.#deps.clock.look(),
       lost_runs: () => this.#runs('sweep_lost_run', (p) => sweep.lostRuns(p), withChance(lost, chance)),

@@ -20,6 +20,7 @@ import type {
   WorkerRow,
 } from '../rows.ts'
 import type { SagaQueries } from '../sagas.ts'
+import type { ScheduleQueries } from '../schedules/fires.ts'
 import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { Overview } from './overview.ts'
@@ -34,6 +35,8 @@ export interface Queries extends ExecutionQueries {
   readonly definitions: DefinitionQueries
   readonly sagas: SagaQueries
   readonly overview: Overview
+  /** Schedules of all kinds, and what they did. */
+  readonly timetable: ScheduleQueries
   /** The store's clock. */
   now(): Promise<number>
 }

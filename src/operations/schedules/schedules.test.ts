@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EngineApi } from '../../engine/api.ts'
 import type { ScheduleRow } from '../../model/rows.ts'
-import type { ScheduleParams } from '../../model/schedules.ts'
+import type { ScheduleParams } from '../../model/schedules/schedules.ts'
 import { type Caller, operator, type Scope } from '../caller.ts'
 import { Operations } from '../operation.ts'
 import { listSchedules, putSchedule, removeSchedule, showSchedule, switchSchedule } from './schedules.ts'

@@ -5,7 +5,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
 import type { ScheduleRow } from '../../model/rows.ts'
-import type { ScheduleParams } from '../../model/schedules.ts'
+import type { ScheduleParams } from '../../model/schedules/schedules.ts'
 import { type Caller, maySee } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
 import { refuseQueueLimits } from '../queues/limits.ts'

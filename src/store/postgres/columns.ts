@@ -4,6 +4,7 @@ import { COMMAND as COMMANDS } from '../../model/commands.ts'
 import { DEFINITION as DEFINITIONS, type DefinitionHead } from '../../model/definitions.ts'
 import * as rows from '../../model/rows.ts'
 import { SAGA_STEP as SAGA_STEPS, SAGA as SAGAS } from '../../model/sagas.ts'
+import { FIRE as FIRES } from '../../model/schedules/fires.ts'
 import { type Cell, columnsOf, type Description, type Kind, type RowOf } from '../../model/table.ts'
 import { type CellsOf, cellsOf } from '../cells.ts'
 import type { Fields } from './connection/statement.ts'
@@ -61,6 +62,7 @@ export const SCHEDULE = table(rows.SCHEDULE)
 export const EVENT = table(rows.EVENT)
 export const DEFINITION = table(DEFINITIONS)
 export const COMMAND = table(COMMANDS)
+export const FIRE = table(FIRES)
 /** The views of sagas. */
 export const SAGA = table(SAGAS)
 export const SAGA_STEP = table(SAGA_STEPS)

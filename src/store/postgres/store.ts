@@ -7,7 +7,7 @@ import type { Definitions } from '../../model/definitions.ts'
 import type { Queries } from '../../model/queries/queries.ts'
 import type { Keys, Registry } from '../../model/registry.ts'
 import type { Saved } from '../../model/saved.ts'
-import type { InboxSchedules } from '../../model/schedules.ts'
+import type { InboxSchedules } from '../../model/schedules/schedules.ts'
 import type { Webhooks } from '../../model/webhooks.ts'
 import type { Migrated } from '../schema-files.ts'
 import type { Store, Transaction, Wake } from '../store.ts'
@@ -29,6 +29,7 @@ import { reset } from './reset.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
+import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { overviewOn } from './tables/overview.ts'
@@ -149,6 +150,7 @@ export class PostgresStore implements Store {
       definitions: this.definitions,
       sagas: sagasOn({ reads: this.#reads, lists: this.#lists }),
       overview: overviewOn(this.#lists),
+      timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
       now: () => this.now(),
     })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })

@@ -10,6 +10,7 @@ import { reset } from './reset.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
+import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { overviewOn } from './tables/overview.ts'
@@ -45,6 +46,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
   const writer = new DeltaWriter(connection)
   const wakes = new WakePoll(connection, wakePollMs ?? WAKE_POLL_MS)
   const definitions = definitionsOn(connection)
+  const inboxSchedules = inboxSchedulesOn(connection)
   const now = () => connection.read(() => readClock(connection))
   return {
     kind: 'sqlite',
@@ -67,6 +69,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       definitions,
       sagas: sagasOn(connection),
       overview: overviewOn(connection),
+      timetable: timetableOn(connection, inboxSchedules),
       now,
     },
     sweep: sweepsOn(connection),
@@ -74,7 +77,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     saved: savedOn(connection),
     webhooks: webhooksOn(connection),
     registry: registryOn(connection),
-    inboxSchedules: inboxSchedulesOn(connection),
+    inboxSchedules,
     definitions,
     commands: commandsOn(connection),
   }

@@ -1,9 +1,9 @@
-/** The fields for creating a schedule of the inbox. */
-import type { InboxScheduleParams } from '../../model/schedules.ts'
+/** The fields for creating a schedule of the inbox, and for running any schedule now. */
+import type { InboxScheduleParams } from '../../model/schedules/schedules.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
-import { anything, asked, named, optional, type Value } from '../schema.ts'
-import { MAX_ATTEMPTS, name, PRIORITY, TYPE } from './fields.ts'
+import { anything, asked, named, optional, type Value, word } from '../schema.ts'
+import { key, MAX_ATTEMPTS, name, PRIORITY, TYPE } from './fields.ts'
 
 export const InboxScheduleRequest = named(
   'InboxScheduleRequest',
@@ -35,4 +35,22 @@ export function scheduleAsked(body: Value<typeof InboxScheduleRequest>): InboxSc
     ...(priority == null ? {} : { priority }),
     ...(maxAttempts == null ? {} : { maxAttempts }),
   }
+}
+
+export const ScheduleRunRequest = named(
+  'ScheduleRunRequest',
+  asked('a run of a schedule', {
+    idempotency_key: optional(key('A second request under the same key makes nothing and gets the same answer.')),
+    overlap: optional(
+      word(
+        ['skip', 'allow', 'cancel_previous'],
+        'Instead of the policy of the schedule, if its last work has not ended. skip: refuse with 409.',
+      ),
+    ),
+  }),
+)
+
+/** For a body that has not been checked. */
+export function readScheduleRun(body: Body): Value<typeof ScheduleRunRequest> {
+  return checked(ScheduleRunRequest, body)
 }

@@ -41,6 +41,9 @@ const ROUTES: readonly (readonly [Scope, string, string, unknown])[] = [
   ['admin', 'POST', `/v1/schedules/${NOBODY}/pause`, {}],
   ['admin', 'POST', `/v1/schedules/${NOBODY}/resume`, {}],
   ['admin', 'DELETE', `/v1/schedules/${NOBODY}`, undefined],
+  ['read', 'GET', `/v1/schedules/${NOBODY}/next`, undefined],
+  ['read', 'GET', `/v1/schedules/${NOBODY}/fires`, undefined],
+  ['enqueue', 'POST', `/v1/schedules/${NOBODY}/run`, {}],
 ]
 
 onBothStores('keys of the inbox', (stage) => {
@@ -126,9 +129,13 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await submit(anna, 'key.a.v1', { idempotency_key: 'shared' })).id).toBe(id)
   })
 
-  it('the registry, schedules and metrics belong to all tenants: 403 for a key of one', async () => {
+  it('the registry, new schedules of the inbox and metrics belong to all tenants: 403 for a key of one', async () => {
     const admin = await keyOf(s, 'a', ['admin'])
-    for (const [, method, path, body] of ROUTES.filter(([, , path]) => !path.startsWith('/v1/runs'))) {
+    const shared = ROUTES.filter(
+      ([, method, path]) => path.startsWith('/v1/registry') || `${method} ${path}` === 'POST /v1/schedules',
+    )
+    expect(shared).toHaveLength(5)
+    for (const [, method, path, body] of shared) {
       const reply = await s.ask(method, path, { headers: admin, body })
       expect([method, path, reply.status, reply.body.error.code]).toEqual([method, path, 403, 'permission_denied'])
     }

@@ -56,8 +56,16 @@ class Schedules:
         return Schedule.from_wire(answer["schedule"])
 
     def list(self) -> List[Schedule]:
-        answer = self._exchange.ask("GET", "/v1/schedules", repeatable=True)
-        return [Schedule.from_wire(schedule) for schedule in answer["schedules"]]
+        """Those of the inbox; the server lists other kinds as well."""
+        found: List[Schedule] = []
+        after: Optional[str] = None
+        while True:
+            query = "" if after is None else f"&after={quote(after, safe='')}"
+            answer = self._exchange.ask("GET", f"/v1/schedules?limit=1000{query}", repeatable=True)
+            found += [Schedule.from_wire(one) for one in answer["schedules"] if one.get("kind", "inbox") == "inbox"]
+            after = answer.get("next_after")
+            if after is None:
+                return found
 
     def get(self, id: str) -> Schedule:
         return self._one("GET", id)

@@ -2,7 +2,7 @@
  * Schedules of the inbox. No lock is held between reading and moving: the key of the run admits one firing, and a row
  * is only moved if it is still as it was read. Foreign tickers, which hold the row's lock meanwhile, make the same key.
  */
-import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
@@ -17,11 +17,19 @@ const COLUMNS = `s.id, s.type, s.payload, s.schedule, s.timezone, s.next_run_at,
 const LIVE = 's.id = $1::uuid AND s.deleted_at IS NULL'
 
 const SHOWN = `s.shown_size <= ${PAGE_BYTES} OR ${jsonBytes('s.payload')} <= ${ALWAYS_BYTES}`
-const LIST = statement(
+/** The schedules that `select` returns, in this order. */
+const shown = (select: string, order: string): string =>
   `SELECT ${COLUMNS.replace('s.payload', shownJson('s.payload', SHOWN))} FROM (
-     SELECT s.*, sum(${jsonBytes('s.payload')}) OVER (ORDER BY s.created_at, s.id ROWS UNBOUNDED PRECEDING) AS shown_size
-     FROM workflow.workflow_schedule s WHERE s.deleted_at IS NULL) s
-   ORDER BY s.created_at, s.id`,
+     SELECT s.*, sum(${jsonBytes('s.payload')}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size
+     FROM (${select}) s) s
+   ORDER BY ${order}`
+const ALL = 'SELECT s.* FROM workflow.workflow_schedule s WHERE s.deleted_at IS NULL'
+const LIST = statement(shown(ALL, 's.created_at, s.id'))
+const PAGE = statement(
+  shown(
+    `${ALL} AND s.id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY s.id LIMIT $2::int`,
+    's.id',
+  ),
 )
 const GET = statement(`SELECT ${COLUMNS} FROM workflow.workflow_schedule s WHERE ${LIVE}`)
 /** Sent twice, after a lost connection, it finds its own row. */
@@ -50,7 +58,8 @@ const DISABLE = statement(
    SELECT ${COLUMNS} FROM s`,
 )
 const REMOVE = statement(
-  `UPDATE workflow.workflow_schedule s SET deleted_at = workflow.clock(), updated_at = workflow.clock() WHERE ${LIVE}
+  `WITH fires AS (DELETE FROM workflow.workflow_fire f WHERE f.schedule = 'inbox:' || $1::uuid::text)
+   UPDATE workflow.workflow_schedule s SET deleted_at = workflow.clock(), updated_at = workflow.clock() WHERE ${LIVE}
    RETURNING s.id`,
 )
 const DUE = statement(
@@ -69,6 +78,10 @@ export function inboxSchedulesOn(lanes: { readonly reads: Lanes; readonly timers
   const { reads, timers } = lanes
   return {
     list: () => ask(reads, { statement: LIST, row: scheduleFrom }),
+    page: ({ after, limit }) => {
+      const values = [after !== null && isUuid(after) ? after : null, String(limit)]
+      return ask(reads, { statement: PAGE, values, row: scheduleFrom })
+    },
     get: async (id) => (isUuid(id) ? askOne(reads, { statement: GET, values: [id], row: scheduleFrom }) : null),
     add: async ({ id, type, payload, schedule, timezone, nextRunAt, priority, maxAttempts }) => {
       const about = [id, type, payload, schedule, timezone, String(nextRunAt), String(priority), String(maxAttempts)]

@@ -8,6 +8,7 @@ import { inserter, textArray, updater, upserter, uuidArray } from '../connection
 import { type Call, statement } from '../connection/statement.ts'
 import type { Loading } from '../load/loading.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
+import { pushFires, REMOVE_FIRES } from '../tables/fires.ts'
 
 /** A trigger protects the steps of a running workflow; the engine first detaches the ones it removes. */
 const DETACH_REMOVED = statement(
@@ -209,8 +210,8 @@ function pushRules({ names, queues, limits, uniques }: Delta, loaded: Loading, c
   if (given(uniques?.put)) pushUniques(uniques.put, loaded, calls)
 }
 
-/** Sessions, definitions, commands and schedules. */
-function pushRecords({ workers, definitions, commands, schedules }: Delta, calls: Call[]): void {
+/** Sessions, definitions, commands, schedules and what they did. */
+function pushRecords({ workers, definitions, commands, schedules, fires }: Delta, calls: Call[]): void {
   if (given(workers?.put)) calls.push(putWorkers(latest(workers.put, idOf, byId)))
   const { put, retire, restore, tag = [] } = definitions ?? {}
   if (given(put)) calls.push(putDefinitions(put))
@@ -218,8 +219,12 @@ function pushRecords({ workers, definitions, commands, schedules }: Delta, calls
   if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
   for (const { id, tags } of tag) calls.push({ statement: TAG_DEFINITION, values: [id, tags] })
   if (given(commands?.put)) calls.push(putCommands(newCommands(commands.put)))
-  if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
+  if (given(schedules?.remove)) {
+    const values = [textArray(schedules.remove)]
+    calls.push({ statement: REMOVE_SCHEDULES, values }, { statement: REMOVE_FIRES, values })
+  }
   if (given(schedules?.put)) calls.push(putSchedules(latest(schedules.put, nameOf, byName)))
+  if (given(fires)) pushFires(fires, calls)
 }
 
 /** Due at once; a command for a run is new even if the run had one before. */

@@ -1,7 +1,7 @@
 /** Schedules of the inbox. One writer at a time, so a statement that names what it expects needs no lock. */
 
 import { eventRow, storeEvent } from '../../../model/events/events.ts'
-import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -12,10 +12,14 @@ import { insertEvents } from '../write/events.ts'
 const CELLS = `id, type, payload, schedule, timezone, next_run_at, last_run_at, enabled, priority, max_attempts,
   disabled_reason, created_at, updated_at`
 const SHOWN = `shown_size <= ${PAGE_BYTES} OR octet_length(payload) <= ${ALWAYS_BYTES}`
-const LIST = `SELECT ${CELLS.replace('payload', shownJson('payload', SHOWN))} FROM (
-    SELECT *, sum(octet_length(payload)) OVER (ORDER BY created_at, id ROWS UNBOUNDED PRECEDING) AS shown_size
-    FROM workflow_schedule WHERE deleted_at IS NULL)
-  ORDER BY created_at, id`
+/** The schedules that `select` returns, in this order. */
+const shown = (select: string, order: string): string =>
+  `SELECT ${CELLS.replace('payload', shownJson('payload', SHOWN))} FROM (
+    SELECT *, sum(octet_length(payload)) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${select}))
+  ORDER BY ${order}`
+const ALL = 'SELECT * FROM workflow_schedule WHERE deleted_at IS NULL'
+const LIST = shown(ALL, 'created_at, id')
+const PAGE = shown(`${ALL} AND id > ? ORDER BY id LIMIT ?`, 'id')
 const GET = `SELECT ${CELLS} FROM workflow_schedule WHERE id = ? AND deleted_at IS NULL`
 const ADD = `INSERT INTO workflow_schedule (id, type, payload, schedule, timezone, next_run_at, priority, max_attempts,
     created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9) RETURNING ${CELLS}`
@@ -25,6 +29,7 @@ const DISABLE = `UPDATE workflow_schedule SET enabled = 0, disabled_reason = coa
   WHERE id = ?1 AND deleted_at IS NULL AND (?2 IS NULL OR enabled = 1) RETURNING ${CELLS}`
 const REMOVE = `UPDATE workflow_schedule SET deleted_at = ?2, updated_at = ?2 WHERE id = ?1 AND deleted_at IS NULL
   RETURNING id`
+const REMOVE_FIRES = 'DELETE FROM workflow_fire WHERE schedule = ?'
 const DUE = `SELECT ${CELLS} FROM workflow_schedule WHERE enabled = 1 AND deleted_at IS NULL AND next_run_at <= ?1
   ORDER BY next_run_at, id LIMIT ?2`
 const ADVANCE = `UPDATE workflow_schedule SET next_run_at = ?3, last_run_at = ?4, disabled_reason = NULL, updated_at = ?4
@@ -40,6 +45,13 @@ export function inboxSchedulesOn(connection: Connection): InboxSchedules {
     )
   return {
     list: () => connection.read(() => connection.statement(LIST).all().map(scheduleOf)),
+    page: ({ after, limit }) =>
+      connection.read(() =>
+        connection
+          .statement(PAGE)
+          .all(after ?? '', limit)
+          .map(scheduleOf),
+      ),
     get: (id) => connection.read(() => found(connection.statement(GET).get(id))),
     add: (row) =>
       write((now) => {
@@ -56,7 +68,11 @@ export function inboxSchedulesOn(connection: Connection): InboxSchedules {
         if (row !== null && reason !== null) tellDisabled(connection, row, now)
         return row
       }),
-    remove: (id) => write((now) => connection.statement(REMOVE).get(id, now) !== undefined),
+    remove: (id) =>
+      write((now) => {
+        connection.statement(REMOVE_FIRES).get(`inbox:${id}`)
+        return connection.statement(REMOVE).get(id, now) !== undefined
+      }),
     due: ({ limit }) =>
       connection.read(() => connection.statement(DUE).all(readClock(connection), limit).map(scheduleOf)),
     advance: ({ id, from, nextRunAt }) =>

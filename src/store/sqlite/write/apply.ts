@@ -21,6 +21,7 @@ import { upserter } from '../row/put.ts'
 import { RowWriter, storable } from '../row/writer.ts'
 import { putCommand } from '../tables/commands.ts'
 import { putDefinition, restoreDefinition, retireDefinition, tagDefinition } from '../tables/definitions.ts'
+import { putFire, REMOVE_FIRES } from '../tables/fires.ts'
 import { insertEvents } from './events.ts'
 
 const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, ?, ?)
@@ -200,6 +201,9 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   for (const id of restore) restoreDefinition(connection, id)
   for (const { id, tags } of tag) tagDefinition(connection, id, tags)
   for (const command of delta.commands?.put ?? []) putCommand(connection, command)
-  for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)
+  for (const name of delta.schedules?.remove ?? []) {
+    for (const sql of [REMOVE_SCHEDULE, REMOVE_FIRES]) connection.statement(sql).get(name)
+  }
   for (const schedule of delta.schedules?.put ?? []) putSchedule(connection, schedule)
+  for (const fire of delta.fires ?? []) putFire(connection, fire)
 }

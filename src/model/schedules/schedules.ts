@@ -2,10 +2,11 @@
  * Schedules: those of the engine, which start a run or an instance, and those in the shape that foreign clients use
  * (`workflow_schedule`): cron, a time zone, the run to enqueue.
  */
-import type { Json } from '../net/net.ts'
-import type { EnqueueParams } from './enqueue.ts'
-import type { JsonText, ScheduleRow } from './rows.ts'
-import type { StartParams } from './start.ts'
+import type { Json } from '../../net/net.ts'
+import type { EnqueueParams } from '../enqueue.ts'
+import type { JsonText, ScheduleRow } from '../rows.ts'
+import type { StartParams } from '../start.ts'
+import type { Fired, ListedSchedule, RunRequest } from './fires.ts'
 
 export interface InboxScheduleRow {
   readonly id: string
@@ -46,6 +47,8 @@ export interface InboxScheduling {
   list(): Promise<readonly InboxScheduleRow[]>
   get(id: string): Promise<InboxScheduleRow | null>
   pause(id: string): Promise<InboxScheduleRow>
+  /** Its next time stays as it is. Its fires may overlap. */
+  run(id: string, request: RunRequest): Promise<Fired>
   /** Continues with the next time from now; times that passed while it was paused are skipped. */
   resume(id: string): Promise<InboxScheduleRow>
   /** false: there is no such schedule. */
@@ -61,6 +64,8 @@ export type NewInboxSchedule = Pick<
 export interface InboxSchedules {
   /** Oldest first; payloads until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(): Promise<readonly InboxScheduleRow[]>
+  /** By id, those after `after`; payloads as in list(). */
+  page(params: { readonly after: string | null; readonly limit: number }): Promise<readonly InboxScheduleRow[]>
   get(id: string): Promise<InboxScheduleRow | null>
   add(row: NewInboxSchedule): Promise<InboxScheduleRow>
   /** null: there is no such schedule. */
@@ -87,4 +92,26 @@ export interface ScheduleParams {
   readonly tenant?: string
   /** Metadata of its author; stored in the template beside run or start. */
   readonly about?: Json
+}
+
+/** A schedule of the inbox as one of all schedules. Its fires may overlap. */
+export function listedInbox(row: InboxScheduleRow): ListedSchedule {
+  const { id, type, schedule, timezone, enabled, nextRunAt, lastRunAt, createdAt } = row
+  return {
+    ref: { table: 'inbox', id },
+    kind: 'inbox',
+    name: type,
+    makes: 'run',
+    type,
+    expression: schedule,
+    timezone,
+    overlap: 'allow',
+    enabled,
+    nextAt: enabled ? nextRunAt : null,
+    lastAt: lastRunAt,
+    lastId: null,
+    tenant: null,
+    createdAt,
+    inbox: row,
+  }
 }
