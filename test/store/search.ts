@@ -197,13 +197,23 @@ export function searchTopic(current: Current): void {
     const hay = Array.from({ length: MAX_SEARCHED + 5 }, () => anInstance({ name: 'hay', state: 'completed' }))
     await put(store, { instances: { insert: [needle] }, terms: tagged(needle, 'eu') })
     for (let i = 0; i < hay.length; i += 2_000) await put(store, { instances: { insert: hay.slice(i, i + 2_000) } })
-    for (const query of ['name:needle', 'state:completed name:needle', 'state:completed,failed -name:hay']) {
+    for (const query of ['name:needle', 'state:completed name:needle']) {
       const first = await instances(query)
       expect(first).toEqual({ rows: [], next: hay[5]?.id, complete: false })
       const second = await instances(query, { before: first.next })
       expect(ids(second.rows)).toEqual([needle.id])
       expect(second).toMatchObject({ next: null, complete: true })
     }
+    // Two parts of the index share the rows that a page checks.
+    const seen: string[] = []
+    let before: string | null = null
+    for (let pages = 0; pages < 3; pages++) {
+      const found: Found<InstanceRow> = await instances('state:completed,failed -name:hay', { before })
+      seen.push(...ids(found.rows))
+      expect(found.complete).toBe(pages === 2)
+      before = found.next
+    }
+    expect([seen, before]).toEqual([[needle.id], null])
     // The rarest condition drives the search.
     expect(await instances('state:completed tag:eu')).toMatchObject({ rows: [{ name: 'needle' }], complete: true })
     const count = (query: string) =>

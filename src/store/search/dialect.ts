@@ -13,6 +13,8 @@ export interface Dialect {
   moment(ms: string): string
   /** Whether the time between two columns is longer: `>`, or another comparison. */
   lasted(from: string, until: string, comparison: string, ms: string): string
+  /** A column for a comparison that no index is to be used for. */
+  withoutIndex(column: string): string
   /** Conditions of the indexes of leased runs and of dead letters, about a row named r. */
   readonly leased: string
   readonly dead: string

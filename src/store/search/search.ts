@@ -3,7 +3,7 @@
  *
  *   clock     only if a condition compares times
  *   choice    how many entries each possible driver has, counted up to a limit; the least is used (drivers.ts)
- *   boundary  the id of the last entry that this page checks
+ *   boundary  the id of the last entry that this page checks, of MAX_SEARCHED entries in all
  *   page      the ids that match, from `before` down to the boundary
  *
  * The boundary comes first, so that the page covers exactly the ids between `before` and it, whatever is written meanwhile:
@@ -72,7 +72,7 @@ export function* countByState(
   const boundary = few ? null : yield* findBoundary(plan, driver)
   const column = search.of === 'instances' ? 'state' : 'status'
   const sql = new Sql(dialect)
-  const ids = idsOf(sql, plan, driver, boundary)
+  const ids = branchesOf(sql, plan, driver, boundary).join(' UNION ALL ')
   const table = dialect.table(tableOf(search))
   const text = `SELECT s, count(*) FROM (
     SELECT DISTINCT c.id, (SELECT r.${column} FROM ${table} r WHERE r.id = c.id) AS s FROM (${ids}) c) counted GROUP BY s ORDER BY s`
@@ -94,7 +94,7 @@ function* countEachState(plan: Planned, { conditions }: Search): Asking<readonly
     }
     const boundary = yield* findBoundary(plan, driver)
     const sql = new Sql(plan.dialect)
-    const text = `SELECT count(*) FROM (${idsOf(sql, plan, driver, boundary)}) c`
+    const text = `SELECT count(*) FROM (${branchesOf(sql, plan, driver, boundary).join(' UNION ALL ')}) c`
     const [row] = yield { sql: text, values: sql.values }
     const count = Number(row?.[0] ?? 0)
     if (count > 0 || boundary !== null) counts.push({ state, count, more: boundary !== null })
@@ -127,40 +127,47 @@ function* chooseDriver(plan: Planned): Asking<{ readonly driver: Driver; readonl
   return best ?? { driver: ALL_ROWS, few: false }
 }
 
-function countUpTo(sql: Sql, plan: Planned, { branches }: Driver, most: number): string {
-  const parts = branches.map((branch) => {
-    const { from, where } = rangeOf(sql, plan, branch, null)
+function countUpTo(sql: Sql, plan: Planned, driver: Driver, most: number): string {
+  const parts = driver.branches.map((branch) => {
+    const { from, where } = rangeOf(sql, plan, driver, branch, null)
     return `SELECT count(*) AS n FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${most}) c`
   })
   return parts.length === 1 ? (parts[0] as string) : `SELECT sum(n) FROM (${parts.join(' UNION ALL ')}) s`
 }
 
-/** null: a page can check all that is left. */
+/**
+ * null: a page can check all that is left. Each branch has an equal share of the entries; the greatest of their last ids is
+ * the boundary, so nothing has to be merged.
+ */
 function* findBoundary(plan: Planned, driver: Driver): Asking<string | null> {
+  const { branches } = driver
   const sql = new Sql(plan.dialect)
-  const parts = driver.branches.map((branch) => {
-    const { from, where, id } = rangeOf(sql, plan, branch, null)
-    return `SELECT ${id} AS id FROM ${from} WHERE ${where}`
+  const share = Math.floor(MAX_SEARCHED / branches.length)
+  const parts = branches.map((branch) => {
+    const { from, where, id } = rangeOf(sql, plan, driver, branch, null)
+    return `(SELECT ${id} FROM ${from} WHERE ${where} ORDER BY ${id} DESC LIMIT 1 OFFSET ${share - 1})`
   })
-  const text = `${parts.join(' UNION ALL ')} ORDER BY 1 DESC LIMIT 1 OFFSET ${MAX_SEARCHED - 1}`
-  const [row] = yield { sql: text, values: sql.values }
-  return (row?.[0] as string | undefined) ?? null
+  const [row = []] = yield { sql: `SELECT ${parts.join(', ')}`, values: sql.values }
+  const ends = row.filter((id) => id !== null) as readonly string[]
+  return ends.length === 0 ? null : ends.reduce((a, b) => (a > b ? a : b))
 }
 
 function* findIds(plan: Planned, driver: Driver, boundary: string | null, most: number): Asking<readonly string[]> {
   const sql = new Sql(plan.dialect)
-  // A row that is in several branches is found once in each.
-  const limit = most * driver.branches.length
-  const text = `${idsOf(sql, plan, driver, boundary)} ORDER BY 1 DESC LIMIT ${limit}`
+  // Entries in another order are sorted afterwards: there are few. Asked for the order, a planner may walk the primary key.
+  const each = driver.ordered ? `ORDER BY 1 DESC LIMIT ${most}` : `LIMIT ${MAX_SEARCHED}`
+  const parts = branchesOf(sql, plan, driver, boundary).map((branch, i) => `SELECT id FROM (${branch} ${each}) b${i}`)
+  // A row that is in several branches is found in each.
+  const text = `${parts.join(' UNION ALL ')} ORDER BY 1 DESC LIMIT ${most * parts.length}`
   const found = yield { sql: text, values: sql.values }
   return [...new Set(found.map(([id]) => id as string))].slice(0, most)
 }
 
 /** The ids that match, from `before` down to the boundary. */
-function idsOf(sql: Sql, plan: Planned, driver: Driver, boundary: string | null): string {
+function branchesOf(sql: Sql, plan: Planned, driver: Driver, boundary: string | null): readonly string[] {
   const { scope, search, dialect } = plan
-  const parts = driver.branches.map((branch) => {
-    const { from, where, id } = rangeOf(sql, plan, branch, boundary)
+  return driver.branches.map((branch) => {
+    const { from, where, id } = rangeOf(sql, plan, driver, branch, boundary)
     const checks = [
       ...alwaysHeld(sql, scope, search.conditions),
       ...search.conditions.map((condition) => conditionSql(sql, scope, condition)),
@@ -170,12 +177,12 @@ function idsOf(sql: Sql, plan: Planned, driver: Driver, boundary: string | null)
     const row = `(SELECT count(*) FROM ${dialect.table(tableOf(search))} r WHERE r.id = x.id AND ${checked}) = 1`
     return `SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${row}`
   })
-  return parts.join(' UNION ALL ')
 }
 
 function rangeOf(
   sql: Sql,
   { dialect, search, before }: Planned,
+  { ordered }: Driver,
   branch: Branch,
   boundary: string | null,
 ): { readonly from: string; readonly where: string; readonly id: string } {
@@ -184,8 +191,10 @@ function rangeOf(
       ? [`${dialect.table(tableOf(search))} r`, 'r.id']
       : [`${dialect.table('workflow_term')} x`, 'x.id']
   const where = [branch.where(sql)]
-  if (before !== null) where.push(`${id} < ${sql.uuid(before)}`)
-  if (boundary !== null) where.push(`${id} >= ${sql.uuid(boundary)}`)
+  // Its own index has another order: that of ids would walk past all other rows.
+  const place = ordered ? id : dialect.withoutIndex(id)
+  if (before !== null) where.push(`${place} < ${sql.uuid(before)}`)
+  if (boundary !== null) where.push(`${place} >= ${sql.uuid(boundary)}`)
   return { from, where: where.join(' AND '), id }
 }
 

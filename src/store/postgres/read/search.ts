@@ -22,6 +22,8 @@ const DIALECT: Dialect = {
   beginsWith: (column, text) => `starts_with(${column}, ${text})`,
   moment: (ms) => `('epoch'::timestamptz + ${ms} * interval '1 millisecond')`,
   lasted: (from, until, comparison, ms) => `${until} - ${from} ${comparison} ${ms} * interval '1 millisecond'`,
+  // The driver's own index is the only one that fits.
+  withoutIndex: (column) => column,
   leased: LEASED,
   dead: 'r.dead_letter',
   typesWithoutQueue: true,

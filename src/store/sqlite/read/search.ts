@@ -13,6 +13,7 @@ const DIALECT: Dialect = {
   beginsWith: (column, text) => `substr(${column}, 1, length(${text})) = ${text}`,
   moment: (ms) => ms,
   lasted: (from, until, comparison, ms) => `${until} - ${from} ${comparison} ${ms}`,
+  withoutIndex: (column) => `+${column}`,
   leased: "r.status = 'leased'",
   dead: 'r.dead_letter = 1',
   typesWithoutQueue: false,
