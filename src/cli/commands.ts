@@ -27,6 +27,7 @@ import { defineSaga } from './commands/saga.ts'
 import { defineShow } from './commands/show.ts'
 import { defineStart } from './commands/start.ts'
 import { defineSubmit } from './commands/submit.ts'
+import { defineTimeline } from './commands/timeline.ts'
 import { defineWatch } from './commands/watch.ts'
 import { defineWhy } from './commands/why.ts'
 import type { DefineCommand } from './terminal/act.ts'
@@ -41,7 +42,17 @@ export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineEvent] },
   {
     title: 'Instances:',
-    commands: [defineLs, defineShow, defineWhy, defineWatch, defineCancel, defineRetry, defineContext, defineSaga],
+    commands: [
+      defineLs,
+      defineShow,
+      defineTimeline,
+      defineWhy,
+      defineWatch,
+      defineCancel,
+      defineRetry,
+      defineContext,
+      defineSaga,
+    ],
   },
   { title: 'Gates:', commands: [defineGates, defineApprove, defineReject, defineLink] },
   { title: 'Inbox:', commands: [defineSubmit, defineRuns, defineRegistry, defineSchedules, defineGrants] },

@@ -5,7 +5,7 @@ import type { RunRow } from '../model/rows.ts'
 import { findOneInstance, viewInstance } from '../operations/instances/look.ts'
 import type { Perform } from '../operations/operation.ts'
 import { showRun } from '../operations/runs/look.ts'
-import type { InstanceView } from '../views/view.ts'
+import { type InstanceView, MOST_VIEWED } from '../views/view.ts'
 import { CliError } from './terminal/failure.ts'
 
 /** false: it is an instance. */
@@ -15,11 +15,14 @@ export async function isRun(perform: Perform, id: string): Promise<boolean> {
   throw noSuch('instance or run', id)
 }
 
+/** `after`: the page of its runs and children that follows. */
 export async function runOrInstance(
   perform: Perform,
   id: string,
+  after?: string,
 ): Promise<{ readonly view: InstanceView } | { readonly run: RunRow }> {
-  const view = await unlessMissing(perform(viewInstance, { id }))
+  const page = after === undefined ? {} : { page: { after, limit: MOST_VIEWED } }
+  const view = await unlessMissing(perform(viewInstance, { id, ...page }))
   if (view !== null) return { view }
   const run = await unlessMissing(perform(showRun, { id }))
   if (run !== null) return { run }

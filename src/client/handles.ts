@@ -10,7 +10,9 @@ import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { SLOT } from '../net/slots.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
-import type { InstanceView } from '../views/view.ts'
+import type { Marking, MarkingAsked } from '../views/pictures/marking.ts'
+import type { Timeline, TimelineAsked } from '../views/pictures/timeline.ts'
+import type { InstanceView, ViewPage } from '../views/view.ts'
 import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
@@ -141,11 +143,10 @@ export class InstanceHandle<Result = unknown> {
     return row
   }
 
-  /** The complete view: its runs, gates and nested workflows. */
-  async view(): Promise<InstanceView> {
-    const view = await this.#engine.view(this.id)
-    if (view === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
-    return view
+  /** Its runs, gates and nested workflows; at most 1,000 runs and nested workflows a page. */
+  async view(page?: Partial<ViewPage>): Promise<InstanceView> {
+    const asked = page === undefined ? undefined : { after: null, limit: 1_000, ...page }
+    return present(await this.#engine.view(this.id, asked), this.id)
   }
 
   /** Gates that wait for an answer: `petrel.gates.approve(gate.id)`. */
@@ -168,6 +169,16 @@ export class InstanceHandle<Result = unknown> {
     const why = await this.#engine.why({ instanceId: this.id })
     if (why === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
     return why
+  }
+
+  /** What each of its runs, children and gates did and when: segments of waiting and running. A page at a time. */
+  async timeline(page: Partial<TimelineAsked> = {}): Promise<Timeline> {
+    return present(await this.#engine.timeline({ instanceId: this.id, ...page }), this.id)
+  }
+
+  /** The state of each node; with `after`, the `seq` of an earlier answer, of those that may have changed since. */
+  async marking(asked: Partial<MarkingAsked> = {}): Promise<Marking> {
+    return present(await this.#engine.marking({ instanceId: this.id, ...asked }), this.id)
   }
 
   /** Writes into its context; null removes a name. Held steps of a playbook are evaluated again. */
@@ -207,6 +218,11 @@ export class InstanceHandle<Result = unknown> {
 
 /** Loaded when needed: a program that only starts workflows and awaits those does without. */
 const notations = () => import('../notations/notations.ts')
+
+function present<T>(found: T | null, id: string): T {
+  if (found === null) throw new PetrelError('not_found', `there is no workflow ${id}`)
+  return found
+}
 
 /** The shape of the value of a workflow in the terms of its notation; null: its results by node. */
 async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {

@@ -10,6 +10,7 @@ import type { Logger } from '../kernel/logger.ts'
 import type { TypeRegistry } from '../model/registry.ts'
 import type { StartLimits } from '../model/start.ts'
 import type { Store } from '../store/store.ts'
+import { Pictures } from '../views/pictures/pictures.ts'
 import { Results } from '../views/results.ts'
 import { Reasons } from '../views/why.ts'
 import { AfterCommit } from './after-commit.ts'
@@ -86,6 +87,7 @@ interface WorkerParts {
 interface Reading {
   readonly results: Results
   readonly reasons: Reasons
+  readonly pictures: Pictures
 }
 
 interface Intakes {
@@ -128,6 +130,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
   const timed = { ...controlled, ...timedOf(controlled, links) }
   const { store, nets, gates } = timed
   const reasons = new Reasons({ source: store, nets, gate: (id) => gates.view(id) })
+  const pictures = new Pictures({ source: store, nets })
   const forget = (): void => {
     nets.forgetStored()
     timed.firstStarts.forget()
@@ -146,7 +149,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
     }
   }
   links.connect({ sessions, sweeper, afterCommit, committed })
-  return { ...timed, results, reasons, afterCommit, forget }
+  return { ...timed, results, reasons, pictures, afterCommit, forget }
 }
 
 function settingsOf(options: EngineOptions): Settings {

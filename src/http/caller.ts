@@ -17,5 +17,7 @@ declare module 'fastify' {
     access?: Access | 'none'
     /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
     stream?: 'always' | 'accepted'
+    /** The answer is compressed if the caller accepts that. */
+    compressed?: true
   }
 }

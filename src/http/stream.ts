@@ -48,9 +48,9 @@ export async function streamEvents(streaming: Streaming): Promise<void> {
     await send('retry: 3000\n\n')
     let seq = after
     while (!signal.aborted) {
-      const { row, events, more, ended } = await followed.read(seq, PORTION)
+      const { row, events, workers, more, ended } = await followed.read(seq, PORTION)
       for (const event of events) {
-        const text = jsonText(eventWire(event), (_, error) => {
+        const text = jsonText(eventWire(event, workers.get(event.id)), (_, error) => {
           faults.note('unreadable_event', String(event.id), error)
         })
         await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${text}\n\n`)

@@ -31,3 +31,9 @@ export const BRIEF_ERROR_BYTES = 4 * 1024
 
 /** Most bytes of the template of a schedule in a list; the read of one schedule returns it completely. */
 export const TEMPLATE_BYTES = 4 * 1024
+
+/** Events of runs are read for a picture with all of their data up to this length, otherwise with their times and names alone. */
+export const LEAN_DATA_BYTES = 2_000
+
+/** Most bytes of the options, and of the votes, of a gate in a picture; longer ones are left out. */
+export const LEAN_GATE_BYTES = 4 * 1024

@@ -6,6 +6,7 @@ import type { EngineApi } from '../engine/api.ts'
 import { guardAnswers } from '../http/answer-room.ts'
 import { type AuthMode, authenticate, isLoopback } from '../http/auth.ts'
 import { readBodies } from '../http/body.ts'
+import { compressAnswers } from '../http/compress.ts'
 import { mount } from '../http/describe/route.ts'
 import { LongPolls } from '../http/long-polls.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from '../http/protocol.ts'
@@ -81,6 +82,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   endConnections(app, closing.signal)
   guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
   guardAnswers(app)
+  compressAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
   const operations = new Operations({ engine, logger, closing: closing.signal })
   const longPolls = new LongPolls(closing.signal)

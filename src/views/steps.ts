@@ -125,12 +125,16 @@ export function failureOf(run: Pick<StepRun, 'error' | 'lastError'>): Failure | 
   return run.lastError === null ? null : { code: 'error', message: run.lastError }
 }
 
+/** Numbers of items by status, by the key of their list. */
+export type CountedLists = ReadonlyMap<string, ReadonlyMap<RunStatus, number>>
+
 /** Some nodes of an instance, in the given order, read with a few statements however many there are. */
 export async function loadSteps(
   queries: Queries,
   net: CompiledNet,
   instance: InstanceRow,
   asked: readonly Node[],
+  countLists: (lists: readonly Node[]) => Promise<CountedLists> = (lists) => countItems(queries, instance, lists),
 ): Promise<readonly StepView[]> {
   const { steps } = queries
   const nodes = withNeighbours(net, asked)
@@ -143,8 +147,7 @@ export async function loadSteps(
     steps.childrenAt(of('child')),
     instance.retryOf === null ? [] : queries.slots({ instanceId: instance.id, prefix: SLOT.result.prefix }),
   ])
-  const lists = new Map<string, ReadonlyMap<RunStatus, number>>()
-  for (const place of of('each')) lists.set(place.node, await steps.itemCounts({ ...place, most: MOST_ITEMS }))
+  const lists = await countLists(nodes.filter(({ work }) => work.kind === 'each'))
   const rows = byNode(runs, gates, children)
   const taken = new Set(results.map(({ key }) => SLOT.result.nameIn(key)))
   const views = nodes.map((node) => {
@@ -152,17 +155,33 @@ export async function loadSteps(
     const more = { items: lists.get(node.key) ?? null, takenOver: taken.has(node.key) }
     return stepOf(net.net, node, { ...found, ...more })
   })
-  return nodes === asked ? views : withPasses(net, instance, views).slice(0, asked.length)
+  const isPass = ({ work }: Node): boolean => work.kind === 'pass'
+  return asked.some(isPass) ? withPasses(net, instance, views).slice(0, asked.length) : views
 }
 
-/** Nodes without work come last, because their state follows from those around them. */
+async function countItems({ steps }: Queries, { id }: InstanceRow, lists: readonly Node[]): Promise<CountedLists> {
+  const found = new Map<string, ReadonlyMap<RunStatus, number>>()
+  for (const { key } of lists) {
+    found.set(key, await steps.itemCounts({ instanceId: id, node: key, most: MOST_ITEMS }))
+  }
+  return found
+}
+
+/** The state of a node without work follows from those around it, and so on through other such nodes. */
 function withNeighbours(net: CompiledNet, asked: readonly Node[]): readonly Node[] {
-  const passes = asked.filter(({ work }) => work.kind === 'pass')
-  if (passes.length === 0) return asked
+  const todo = asked.filter(({ work }) => work.kind === 'pass')
   const keys = new Set(asked.map(({ key }) => key))
-  const around = passes.flatMap(({ key, next }) => [...(net.sources.get(key) ?? []), ...next.arcs.map(({ to }) => to)])
-  const more = [...new Set(around)].filter((key) => !keys.has(key))
-  return [...asked, ...more.map((key) => net.byKey.get(key) as Node)]
+  const more: Node[] = []
+  for (let pass = todo.pop(); pass !== undefined; pass = todo.pop()) {
+    for (const key of [...(net.sources.get(pass.key) ?? []), ...pass.next.arcs.map(({ to }) => to)]) {
+      const node = net.byKey.get(key)
+      if (node === undefined || keys.has(key)) continue
+      keys.add(key)
+      more.push(node)
+      if (node.work.kind === 'pass') todo.push(node)
+    }
+  }
+  return more.length === 0 ? asked : [...asked, ...more]
 }
 
 function byNode(

@@ -12,12 +12,15 @@ export const InstanceEvent = named(
     instance_id: nullable(uuid()),
     run_id: nullable(uuid()),
     node: nullable(text()),
-    actor: nullable(text('The author of the change, if known.')),
+    actor: nullable(text('Who caused it: an operator, a voter, a client.')),
+    worker: nullable(text('The worker that held the run.')),
     data: anything('Further data.'),
   }),
 )
 
-export function eventWire(event: StoredEvent): Value<typeof InstanceEvent> {
+/** `worker`: looked up, since the event itself often does not name it. */
+export function eventWire(event: StoredEvent, worker: string | null = null): Value<typeof InstanceEvent> {
+  const data = json(event.data)
   return {
     seq: event.seq,
     type: event.type,
@@ -25,9 +28,16 @@ export function eventWire(event: StoredEvent): Value<typeof InstanceEvent> {
     instance_id: event.instanceId,
     run_id: event.runId,
     node: event.node,
-    actor: event.actor,
-    data: json(event.data),
+    actor: event.actor ?? actorIn(data),
+    worker,
+    data,
   }
+}
+
+/** Events of instances have their author in their data. */
+function actorIn(data: unknown): string | null {
+  const actor = (data as { readonly actor?: unknown } | null)?.actor
+  return typeof actor === 'string' ? actor : null
 }
 
 export const RunEvent = named(

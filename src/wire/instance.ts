@@ -96,9 +96,10 @@ export const VIEW = {
   instance: Instance,
   error: anything('Why it failed; null: it did not.'),
   undo_error: anything('Why its undo failed, too.'),
-  runs: list(Run, 'The first 1,000.'),
+  runs: list(Run, 'The first 1,000, or a page.'),
   gates: list(Gate, 'Open gates.'),
-  children: list(Instance),
+  children: list(Instance, 'The first 1,000, or a page.'),
+  next_after: nullable(text('More runs or children: send it as `after`.')),
 }
 
 const View = object(VIEW)
@@ -111,6 +112,7 @@ export function viewWire(view: InstanceView): Value<typeof View> {
     runs: view.runs.map(runWire),
     gates: view.gates.map(gateWire),
     children: view.children.map(instanceWire),
+    next_after: view.next,
   }
 }
 

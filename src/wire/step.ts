@@ -50,7 +50,9 @@ export const Step = named(
     duration_ms: nullable(whole()),
     error: FAILURE,
     run_id: nullable(uuid()),
+    worker: nullable(text('The worker of its last execution.')),
     gate_id: nullable(uuid()),
+    decided_by: nullable(text('Who decided its gate.')),
     child_id: nullable(uuid('The nested workflow.')),
     items: optional(anything({ type: 'object', description: 'Of a list: the number of its items per status.' })),
     loop: optional(
@@ -70,6 +72,7 @@ export const Step = named(
 export function stepWire(
   step: StepView & { readonly own?: { readonly [field: string]: unknown } },
   dependsOn: readonly string[],
+  worker: string | null = null,
 ): Value<typeof Step> {
   const { node, run, gate, child, undo, items } = step
   return {
@@ -86,7 +89,9 @@ export function stepWire(
     duration_ms: step.startedAt === null || step.endedAt === null ? null : Math.max(0, step.endedAt - step.startedAt),
     error: step.error,
     run_id: run?.id ?? null,
+    worker,
     gate_id: gate?.id ?? null,
+    decided_by: gate?.answeredBy ?? null,
     child_id: child?.id ?? null,
     ...(items === null ? {} : { items: Object.fromEntries(items) }),
     ...step.own,

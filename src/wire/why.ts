@@ -13,7 +13,7 @@ const CLOCK: Moments = {
   span: (ms) => `${ms} ms`,
 }
 
-const WhyReason = named(
+export const WhyReason = named(
   'WhyReason',
   object(
     { kind: text('Stable; docs/why.md lists them.'), text: text('The same as a sentence.') },
@@ -65,7 +65,7 @@ function aboutWire(reason: InstanceReason): Reasoned {
   return { ...snake(reason), kind: reason.kind, text: aboutWords(reason, CLOCK) }
 }
 
-function reasonWire(reason: Reason): Reasoned {
+export function reasonWire(reason: Reason): Reasoned {
   const text = reasonWords(reason, CLOCK)
   if (reason.kind === 'child') {
     const { kind, child, about, waits, more } = reason

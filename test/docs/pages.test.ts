@@ -20,6 +20,7 @@ const PAGES = [
   'ojs.md',
   'operate/search.md',
   'operate/schedules.md',
+  'operate/timeline.md',
   'playbook.md',
   'saga.md',
   'tools.md',

@@ -30,6 +30,8 @@ interface ShowOptions extends Shared {
   /** Where a page of events continues. */
   readonly after?: string
   readonly result?: string
+  /** Where a page of runs and children continues. */
+  readonly page?: string
 }
 
 const MOST_EVENTS = 1000
@@ -41,11 +43,12 @@ export function defineShow(program: Command): void {
     .description('show one instance (or run): state, runs, gates, results, errors')
     .option('--events', 'also the events; of a playbook in its own terms')
     .option('--after <place>', 'events after this one: continue where a page ended')
+    .option('--page <place>', 'further runs and children: continue where a page ended')
     .option('--result <node>', 'only the result of this node, all of it, as JSON')
   jsonOption(storeOptions(command)).action(
     act<ShowOptions, readonly [string]>((terminal, options, id) =>
       withOperations(options, async (perform, reading) => {
-        const found = await runOrInstance(perform, id)
+        const found = await runOrInstance(perform, id, options.page)
         if ('run' in found) await showRun(terminal, perform, found.run)
         else if (options.result !== undefined) await showResult(terminal, perform, found.view, options.result)
         else await showInstance(terminal, { perform, reading }, found.view, options)
@@ -98,6 +101,7 @@ async function showInstance(
   }
   for (const child of view.children)
     terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, headline(child))}`)
+  if (view.next !== null) terminal.print(terminal.paint('dim', `more: petrel show ${instance.id} --page ${view.next}`))
   if (events === null) return
   terminal.print()
   events.print(terminal)
@@ -170,22 +174,35 @@ async function eventsOf(perform: Perform, instance: InstanceRow, after: string |
       },
     }
   }
-  const { events, next, more } = await perform(listEvents, { id, after: place.seq, limit: MOST_EVENTS })
+  const { events, workers, next, more } = await perform(listEvents, { id, after: place.seq, limit: MOST_EVENTS })
   return {
-    wire: { events: events.map(eventWire) },
+    wire: { events: events.map((event) => eventWire(event, workers.get(event.id))) },
     next: more ? String(next) : null,
-    print: (terminal) => printHistory(terminal, events, createdAt),
+    print: (terminal) => printHistory(terminal, events, workers, createdAt),
   }
 }
 
-function printHistory(terminal: Terminal, events: readonly StoredEvent[], since: number): void {
+function printHistory(
+  terminal: Terminal,
+  events: readonly StoredEvent[],
+  workers: ReadonlyMap<number, string>,
+  since: number,
+): void {
   terminal.table(
-    [{ title: 'SEQ', align: 'right' }, { title: 'AT' }, { title: 'EVENT' }, { title: 'NODE' }, { title: 'DATA' }],
+    [
+      { title: 'SEQ', align: 'right' },
+      { title: 'AT' },
+      { title: 'EVENT' },
+      { title: 'NODE' },
+      { title: 'BY' },
+      { title: 'DATA' },
+    ],
     events.map((e) => [
       String(e.seq ?? ''),
       `+${span(e.at - since)}`,
       e.type,
       e.node ?? '',
+      harmless(workers.get(e.id) ?? eventWire(e).actor ?? ''),
       e.data === null ? '' : brief(e.data, 80),
     ]),
   )
@@ -215,7 +232,11 @@ function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): vo
 async function showRun(terminal: Terminal, perform: Perform, run: RunRow): Promise<void> {
   const history = await perform(wholeRunHistory, { id: run.id })
   if (terminal.json)
-    return terminal.data({ run: runWire(run), payload: json(run.payload), history: history.map(eventWire) })
+    return terminal.data({
+      run: runWire(run),
+      payload: json(run.payload),
+      history: history.map((event) => eventWire(event)),
+    })
   const now = await perform(storeTime, null)
   terminal.print(
     `${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, now))}${run.deadLetter ? '  dead letter' : ''}`,

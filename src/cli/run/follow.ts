@@ -89,7 +89,9 @@ async function records(reading: ShellReading, events: readonly StoredEvent[]): P
   const row = id === null ? null : await reading.queries.instance(id)
   const log = row === null ? undefined : projectionOf(row).events
   const net = row === null || log === undefined ? null : await reading.net(row.netHash)
-  return row === null || net === null || log === undefined ? events.map(eventWire) : log.of(reading, row, net, events)
+  return row === null || net === null || log === undefined
+    ? events.map((event) => eventWire(event))
+    : log.of(reading, row, net, events)
 }
 
 async function tellNew(

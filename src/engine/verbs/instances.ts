@@ -7,7 +7,9 @@ import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { InstanceState } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { follow, type InstanceView, viewOf } from '../../views/view.ts'
+import type { Marking, MarkingAsked } from '../../views/pictures/marking.ts'
+import type { Timeline, TimelineAsked } from '../../views/pictures/timeline.ts'
+import { follow, type InstanceView, type ViewPage, viewOf } from '../../views/view.ts'
 import type { Why } from '../../views/why.ts'
 import type { Parts } from '../parts.ts'
 import { type CallerTransaction, transactIn } from '../transaction/caller-transaction.ts'
@@ -41,7 +43,8 @@ export interface InstanceVerbs {
   }): Promise<Started>
   /** Continues, in place, an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
-  view(instanceId: string): Promise<InstanceView | null>
+  /** With its first runs and children, or those of another page. */
+  view(instanceId: string, page?: ViewPage): Promise<InstanceView | null>
   /** What each node that has not ended waits for, a page at a time; null: there is no such instance. */
   why(params: {
     readonly instanceId: string
@@ -49,6 +52,10 @@ export interface InstanceVerbs {
     readonly after?: string | null
     readonly limit?: number
   }): Promise<Why | null>
+  /** Its runs, children and gates with what happened to each and when, a page at a time; null: there is no such instance. */
+  timeline(params: { readonly instanceId: string } & Partial<TimelineAsked>): Promise<Timeline | null>
+  /** The state of each node, or of those that may have changed after an event number; null: there is no such instance. */
+  marking(params: { readonly instanceId: string } & Partial<MarkingAsked>): Promise<Marking | null>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
   /** The same for display: as many as fit in so many bytes, the others as markers with their size (model/shown.ts). */
@@ -64,7 +71,7 @@ export interface InstanceVerbs {
 }
 
 export function instanceVerbs(parts: Parts): InstanceVerbs {
-  const { store, intake, control, waiters, results, reasons, afterCommit } = parts
+  const { store, intake, control, waiters, results, reasons, pictures, afterCommit } = parts
   return {
     start: (params, on) => intake.start(params, transactIn(store, on)),
     cancelInstance: (p) => control.cancelInstance(p),
@@ -72,8 +79,12 @@ export function instanceVerbs(parts: Parts): InstanceVerbs {
     startInstance: (p) => control.startInstance(p),
     retryInstance: (p) => control.retryInstance(p),
     resumeInstance: (p) => control.resumeInstance(p),
-    view: (instanceId) => viewOf(store.read, instanceId),
+    view: (instanceId, page) => viewOf(store.read, instanceId, page),
     why: ({ instanceId, after = null, limit = 50 }) => reasons.instance({ instanceId, after, limit }),
+    timeline: ({ instanceId, node = null, after = null, limit = 200 }) =>
+      pictures.timeline(instanceId, { node, after, limit }),
+    marking: ({ instanceId, after = null, from = null, limit = 1_000 }) =>
+      pictures.marking(instanceId, { after, from, limit }),
     results: async (instanceId, nodes) => {
       const recent = nodes === undefined ? null : waiters.recentResults(instanceId, nodes)
       return recent ?? results.ofInstance(instanceId, nodes ?? null)

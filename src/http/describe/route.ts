@@ -64,6 +64,8 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly answers: A
   /** In addition to those that any route can return. */
   readonly errors?: readonly ErrorCode[]
+  /** true: the answer is compressed if the caller accepts that. */
+  readonly compressed?: true
   /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
   readonly stream?: 'always' | 'accepted'
 }
@@ -153,12 +155,16 @@ export function routeOf<C extends Context>(): Describe<C> {
 
 export function mount<C>(app: FastifyInstance, routes: readonly Route<C>[], context: C): void {
   for (const { method, path, description, handle } of routes) {
-    const { stream } = description
+    const { stream, compressed } = description
     app.route({
       method: method as HTTPMethods,
       url: path,
       ...(stream === undefined ? {} : { exposeHeadRoute: false }),
-      config: { access: accessOf(description), ...(stream === undefined ? {} : { stream }) },
+      config: {
+        access: accessOf(description),
+        ...(stream === undefined ? {} : { stream }),
+        ...(compressed === undefined ? {} : { compressed }),
+      },
       handler: (request, reply) => handle(request, reply, context),
     })
   }

@@ -24,6 +24,7 @@ import type { ScheduleQueries } from '../schedules/fires.ts'
 import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { Overview } from './overview.ts'
+import type { PlaceQueries } from './places.ts'
 import type { StepQueries } from './steps.ts'
 import type { TreeQueries } from './trees.ts'
 
@@ -46,6 +47,7 @@ export interface ExecutionQueries {
   readonly trees: TreeQueries
   readonly steps: StepQueries
   readonly search: SearchQueries
+  readonly places: PlaceQueries
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs that a session holds according to the store. */

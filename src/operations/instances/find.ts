@@ -3,7 +3,7 @@ import { missing, PetrelError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
-import type { InstanceView } from '../../views/view.ts'
+import { type InstanceView, type ViewPage, viewPlaces } from '../../views/view.ts'
 import { maySee } from '../caller.ts'
 import type { Use } from '../operation.ts'
 
@@ -13,8 +13,12 @@ export async function findInstance({ engine, caller }: Use, given: string): Prom
   return row
 }
 
-export async function findView({ engine, caller }: Use, given: string): Promise<InstanceView> {
-  const view = await engine.view(idOf(given))
+/** `page`: left out: the first one. */
+export async function findView({ engine, caller }: Use, given: string, page?: ViewPage): Promise<InstanceView> {
+  if (page?.after != null && viewPlaces(page.after) === null) {
+    throw new PetrelError('invalid_request', 'after must be the next of a page', { parameter: 'after' })
+  }
+  const view = await engine.view(idOf(given), page)
   if (view === null || !maySee(caller, view.instance)) throw missing('instance', given)
   return view
 }

@@ -5,6 +5,7 @@ import { TERMINAL } from '../../net/marking.ts'
 import type { LogAsked, LogPage } from '../../notations/interface/events.ts'
 import type { Projection } from '../../notations/interface/projection.ts'
 import { NOTATIONS, projectionOf } from '../../notations/notations.ts'
+import { workersAt } from '../../views/pictures/who.ts'
 import { operation } from '../operation.ts'
 import { findInstance, netOf } from './find.ts'
 
@@ -15,6 +16,11 @@ interface Asked {
   readonly limit: number
 }
 
+/** `workers`: who executed, by id of the event. */
+export interface HistoryPage extends EventPage {
+  readonly workers: ReadonlyMap<number, string>
+}
+
 export interface EventPage<E = StoredEvent> {
   readonly events: readonly E[]
   /** The cursor of the next page. */
@@ -22,10 +28,15 @@ export interface EventPage<E = StoredEvent> {
   readonly more: boolean
 }
 
-export const listEvents = operation({ scope: 'read' }, async (use, { id, after, limit }: Asked): Promise<EventPage> => {
-  const row = await findInstance(use, id)
-  return pageAfter(row, after, await use.engine.queries.instanceEvents({ instanceId: row.id, afterSeq: after, limit }))
-})
+export const listEvents = operation(
+  { scope: 'read' },
+  async (use, { id, after, limit }: Asked): Promise<HistoryPage> => {
+    const row = await findInstance(use, id)
+    const { queries } = use.engine
+    const events = await queries.instanceEvents({ instanceId: row.id, afterSeq: after, limit })
+    return { ...pageAfter(row, after, events), workers: await workersAt(queries, row, events) }
+  },
+)
 
 /** Batches read by a stream of one instance. */
 export interface Followed {
@@ -38,6 +49,8 @@ export interface Portion {
   /** null: it has been removed. */
   readonly row: InstanceRow | null
   readonly events: readonly StoredEvent[]
+  /** Who executed, by id of the event. */
+  readonly workers: ReadonlyMap<number, string>
   readonly more: boolean
   /** No further events will follow. */
   readonly ended: boolean
@@ -55,7 +68,8 @@ export const followInstance = operation(
         const some = row === null || row.eventSeq > after
         const events = some ? await queries.instanceEvents({ instanceId, afterSeq: after, limit }) : []
         const more = events.length > 0 && row !== null && row.eventSeq > (events.at(-1)?.seq ?? after)
-        return { row, events, more, ended: !more && (row === null || TERMINAL.has(row.state)) }
+        const workers = row === null ? new Map<number, string>() : await workersAt(queries, row, events)
+        return { row, events, workers, more, ended: !more && (row === null || TERMINAL.has(row.state)) }
       },
       moved: (after, signal) => use.watch.moved(instanceId, after, signal),
     }

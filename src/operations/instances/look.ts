@@ -9,8 +9,9 @@ import type { Net } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
 import type { Own, OwnStep } from '../../notations/interface/projection.ts'
 import { projectionOf } from '../../notations/notations.ts'
+import { lastWorkers } from '../../views/pictures/who.ts'
 import { nodesBefore, type StepState } from '../../views/steps.ts'
-import type { InstanceView } from '../../views/view.ts'
+import type { InstanceView, ViewPage } from '../../views/view.ts'
 import type { Why } from '../../views/why.ts'
 import { operation, type Use } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
@@ -53,7 +54,7 @@ export const findOneInstance = operation(
 /** One with its runs, gates and children. */
 export const viewInstance = operation(
   { scope: 'read' },
-  (use, { id }: ById): Promise<InstanceView> => findView(use, id),
+  (use, { id, page }: ById & { readonly page?: ViewPage }): Promise<InstanceView> => findView(use, id, page),
 )
 
 /** `results`: by node. `own`: fields that only its notation has. */
@@ -64,16 +65,19 @@ export interface InstanceShown {
   readonly own: Own | null
 }
 
-export const showInstance = operation({ scope: 'read' }, async (use, { id: name }: ById): Promise<InstanceShown> => {
-  const view = await findView(use, name)
-  const { id } = view.instance
-  const [results, origin, own] = await Promise.all([
-    use.engine.shownResults(id, PAGE_BYTES),
-    given(use.engine, id),
-    projectionOf(view.instance).own?.(use.engine, view.instance),
-  ])
-  return { view, given: origin, results, own: own ?? null }
-})
+export const showInstance = operation(
+  { scope: 'read' },
+  async (use, asked: ById & ViewPage): Promise<InstanceShown> => {
+    const view = await findView(use, asked.id, asked)
+    const { id } = view.instance
+    const [results, origin, own] = await Promise.all([
+      use.engine.shownResults(id, PAGE_BYTES),
+      given(use.engine, id),
+      projectionOf(view.instance).own?.(use.engine, view.instance),
+    ])
+    return { view, given: origin, results, own: own ?? null }
+  },
+)
 
 export const instanceNet = operation(
   { scope: 'read' },
@@ -106,10 +110,17 @@ export const explainInstance = operation(
   },
 )
 
+/** `worker`: of its last execution. */
+export interface ShownStep {
+  readonly step: OwnStep
+  readonly dependsOn: readonly string[]
+  readonly worker: string | null
+}
+
 export interface StepPage {
   readonly instance: InstanceRow
   readonly total: number
-  readonly steps: readonly { readonly step: OwnStep; readonly dependsOn: readonly string[] }[]
+  readonly steps: readonly ShownStep[]
   /** Name of the last step of the page; null: no more follow. */
   readonly next: string | null
 }
@@ -132,10 +143,15 @@ export const listSteps = operation(
     const compiled = indexNet(net)
     const nodes = all.slice(from, from + limit)
     const steps = await project.load(use.engine, net, instance, nodes)
+    const workers = await lastWorkers(use.engine.queries, instance, steps)
     return {
       instance,
       total: all.length,
-      steps: steps.map((step) => ({ step, dependsOn: nodesBefore(compiled, step.node.key) })),
+      steps: steps.map((step) => ({
+        step,
+        dependsOn: nodesBefore(compiled, step.node.key),
+        worker: step.run === null ? null : (workers.get(step.run.id) ?? null),
+      })),
       next: from + limit < all.length ? (nodes.at(-1)?.key ?? null) : null,
     }
   },

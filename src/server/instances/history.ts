@@ -43,8 +43,12 @@ export const HISTORY_ROUTES = [
         )
         return reply
       }
-      const { events, next, more } = await perform(listEvents, { id, after, limit })
-      return { events: wireEach(faults, events, eventWire), next_after: next, has_more: more }
+      const { events, workers, next, more } = await perform(listEvents, { id, after, limit })
+      return {
+        events: wireEach(faults, events, (event) => eventWire(event, workers.get(event.id))),
+        next_after: next,
+        has_more: more,
+      }
     },
   ),
 ]

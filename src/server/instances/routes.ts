@@ -2,8 +2,10 @@
 import { projectionOf } from '../../notations/notations.ts'
 import { instanceNet, listInstances, showInstance } from '../../operations/instances/look.ts'
 import { countFoundInstances, findInstances } from '../../operations/search/search.ts'
+import { MOST_VIEWED, viewPlaces } from '../../views/view.ts'
 import { GIVEN, givenWire } from '../../wire/given.ts'
 import { InstanceList, instanceWire, VIEW, viewWire } from '../../wire/instance.ts'
+import { pageSize, parsed } from '../../wire/requests/params.ts'
 import { Counts, countsWire, QUERY, refuseBeside } from '../../wire/requests/search.ts'
 import {
   anything,
@@ -27,6 +29,7 @@ import { route } from '../context.ts'
 import { CHANGE_ROUTES } from './change.ts'
 import { HISTORY_ROUTES } from './history.ts'
 import { INSTANCE_PARAMS, instanceQuery, REPLACED } from './list.ts'
+import { PICTURE_ROUTES } from './pictures.ts'
 import { RESULT_ROUTES } from './results.ts'
 import { STEP_ROUTES } from './steps.ts'
 import { TELEMETRY_ROUTES } from './telemetry.ts'
@@ -97,6 +100,8 @@ const InstanceView = named(
   }),
 )
 
+const viewPlace = (given: string): string | null => (viewPlaces(given) === null ? null : given)
+
 const NetReply = named(
   'NetReply',
   object({
@@ -153,16 +158,23 @@ const LOOK_ROUTES = [
       tag: 'Instances',
       summary: 'Get an instance',
       does: showInstance,
+      description:
+        'With at most `limit` runs and as many children. More of them follow `next_after`; a page then has further runs and ' +
+        'children, and everything else again. Within a page they are in the order in which they were created.',
+      query: {
+        after: parsed('`next_after` of the previous page.', text(), viewPlace, 'the next_after of a page'),
+        limit: pageSize(MOST_VIEWED, MOST_VIEWED),
+      },
       answers: {
         '200': {
           description: 'With its runs, gates, children, input, context and results.',
           schema: InstanceView,
         },
       },
-      errors: ['not_found'],
+      errors: ['not_found', 'invalid_request'],
     },
-    async ({ params, perform }) => {
-      const { view, given, results, own } = await perform(showInstance, params)
+    async ({ params, query, perform }) => {
+      const { view, given, results, own } = await perform(showInstance, { ...params, ...query })
       const place = `/v1/instances/${view.instance.id}/results`
       return {
         ...viewWire(view),
@@ -194,6 +206,7 @@ export const INSTANCE_ROUTES = [
   ...WHY_ROUTES,
   ...CHANGE_ROUTES,
   ...STEP_ROUTES,
+  ...PICTURE_ROUTES,
   ...RESULT_ROUTES,
   ...TELEMETRY_ROUTES,
 ]

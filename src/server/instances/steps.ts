@@ -36,7 +36,7 @@ export const STEP_ROUTES = [
       return {
         instance_id: instance.id,
         total,
-        steps: steps.map(({ step, dependsOn }) => stepWire(step, dependsOn)),
+        steps: steps.map(({ step, dependsOn, worker }) => stepWire(step, dependsOn, worker)),
         next_after: next,
       }
     },

@@ -46,6 +46,7 @@ import { listGates, openGates, openGatesShown } from './gates.ts'
 import { errorsOf, histories, historyPage, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { MarkingReads } from './marking.ts'
+import { PostgresPlaces } from './places.ts'
 import { runsText } from './runs.ts'
 import { searchOn } from './search.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
@@ -130,6 +131,7 @@ export class PostgresReads implements ExecutionQueries {
   readonly trees: PostgresTrees
   readonly steps: PostgresSteps
   readonly search: SearchQueries
+  readonly places: PostgresPlaces
   readonly #lanes: Lanes
   readonly #views: Lanes
   readonly #lists: Lanes
@@ -145,6 +147,7 @@ export class PostgresReads implements ExecutionQueries {
     this.trees = new PostgresTrees({ reads, views, lists })
     this.steps = new PostgresSteps(views)
     this.search = searchOn(lists)
+    this.places = new PostgresPlaces(views)
   }
 
   async run(id: string): Promise<RunRow | null> {

@@ -17,9 +17,9 @@ const LEAN = column.narrowed(
   column.RUN,
   column.RUN.columns.map(({ key }) => key).filter((key) => !HEAVY.has(key)) as (keyof StepRun)[],
 )
-const stepFrom = column.decoder(LEAN)
+export const stepFrom = column.decoder(LEAN)
 /** Columns of LEAN; for long failures the code and the beginning of the message. */
-const STEP = LEAN.columns
+export const STEP = LEAN.columns
   .map(({ name }) =>
     name === 'error' ? shownError('r.error') : name === 'last_error' ? SHOWN_LAST_ERROR : `r.${name}`,
   )

@@ -19,6 +19,7 @@ import { eventQueries } from './events.ts'
 import { gateFilter } from './filter.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { instanceQueries, markingQueries } from './instances.ts'
+import { placesOn } from './places.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
 import { runQueries } from './runs.ts'
 import { searchOn } from './search.ts'
@@ -38,6 +39,7 @@ export function readsOn(connection: Connection): ExecutionQueries {
     trees: new SqliteTrees(connection),
     steps: stepsOn(connection),
     search: searchOn(connection),
+    places: placesOn(connection),
     ...runQueries(select),
     ...instanceQueries(select),
     ...markingQueries(select),

@@ -22,12 +22,14 @@ const HEAVY: Readonly<Record<string, string>> = {
 const LEAN = namesOf(RUN)
   .map((name) => (HEAVY[name] === undefined ? name : `${HEAVY[name]} AS ${name}`))
   .join(', ')
-const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
+export const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
 
 /** Backwards along the place index: the last firing, with its undo. */
-const RUNS_AT = lean(
-  'WHERE instance_id = ? AND node = ? AND item = -1 ORDER BY fire DESC, item DESC, role DESC LIMIT 2',
-)
+const RUNS_AT = `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN}
+  FROM (SELECT value ->> 0 AS at_instance, value ->> 1 AS at_node FROM json_each(?))
+  CROSS JOIN workflow_run ON rowid IN (SELECT rowid FROM workflow_run r
+    WHERE r.instance_id = at_instance AND r.node = at_node AND r.item = -1
+    ORDER BY r.fire DESC, r.item DESC, r.role DESC LIMIT 2))`
 /** Without the gate's input and answer. */
 const GATE_AT = `SELECT ${GATE_CELLS.replace(/\b(args|answer)\b/g, 'NULL AS $1')} FROM workflow_gate WHERE instance_id = ? AND node = ? ORDER BY fire DESC LIMIT 1`
 const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
@@ -60,7 +62,10 @@ export function stepsOn(connection: Connection): StepQueries {
   const at = <Row>(rowOf: (cells: Cells) => Row, sql: string, nodes: readonly NodeOf[]): Promise<Row[]> =>
     connection.read(() => nodes.flatMap(({ instanceId, node }) => rows(rowOf, sql, instanceId, node)))
   return {
-    runsAt: (nodes) => at<StepRun>(runOf, RUNS_AT, nodes),
+    runsAt: (nodes) => {
+      const places = JSON.stringify(nodes.map(({ instanceId, node }) => [instanceId, node]))
+      return connection.readLong((on) => on.statement(RUNS_AT).all(places).map(runOf))
+    },
     gatesAt: (nodes) => at(gateOf, GATE_AT, nodes),
     childrenAt: (nodes) => at(instanceOf, CHILD_AT, nodes),
     itemCounts: ({ instanceId, node, most }) =>

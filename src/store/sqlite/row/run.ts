@@ -26,7 +26,7 @@ export function shownRuns(params: {
     if (!LONG.includes(name)) return name
     return `${shownJson(name, `(shown_size <= ${maxBytes} OR octet_length(${name}) <= ${ALWAYS_BYTES})`)} AS ${name}`
   })
-  const sizes = `SELECT id, created_at, run_at, priority, ${size} AS size FROM workflow_run ${where} ORDER BY ${order} ${page}`
+  const sizes = `SELECT id, created_at, run_at, priority, node, fire, item, role, ${size} AS size FROM workflow_run ${where} ORDER BY ${order} ${page}`
   return `SELECT ${RUN_CELLS} FROM (SELECT ${columns.join(', ')} FROM (
     SELECT id AS shown_id, sum(size) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${sizes}))
     JOIN workflow_run ON id = shown_id) ORDER BY ${order}`
