@@ -90,11 +90,28 @@ interface Recorded {
   readonly checksum: string
 }
 
+/** A pool opens its connections one after the other: one check serves those of this time. */
+const FRESH_MS = 1_000
+
 /**
- * Refuses a schema that a newer version of Petrel has migrated. Checked on every new connection and periodically, since
+ * Refuses a schema that a newer version of Petrel has migrated. Checked on new connections and periodically, since
  * another process may migrate while this one runs: its later writes may break rules that it does not know.
  */
-export async function refuseNewer(client: pg.Client): Promise<void> {
+export class SchemaCheck {
+  #passedAt = Number.NEGATIVE_INFINITY
+
+  async ofNew(client: pg.Client): Promise<void> {
+    if (performance.now() - this.#passedAt > FRESH_MS) await this.now(client)
+  }
+
+  async now(client: pg.Client): Promise<void> {
+    this.#passedAt = Number.NEGATIVE_INFINITY
+    await refuseNewer(client)
+    this.#passedAt = performance.now()
+  }
+}
+
+async function refuseNewer(client: pg.Client): Promise<void> {
   const files = await readSchemaFiles('postgres')
   const rows = await recorded(client, files.migrations.at(-1)?.version ?? 0)
   missingMigrations(

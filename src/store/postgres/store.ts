@@ -21,7 +21,7 @@ import { type Call, statement } from './connection/statement.ts'
 import { ForeignLocks } from './foreign-locks.ts'
 import { KnownListings } from './listings.ts'
 import { CLOCK } from './load/plain.ts'
-import { migrate, refuseNewer } from './migrate.ts'
+import { migrate, SchemaCheck } from './migrate.ts'
 import { probeWrite } from './probe.ts'
 import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
@@ -74,6 +74,7 @@ export class PostgresStore implements Store {
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
+  readonly #schema = new SchemaCheck()
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #listings = new KnownListings()
@@ -103,6 +104,7 @@ export class PostgresStore implements Store {
         size,
         name: `${name} ${kind}`,
         settings: direct ? settings : {},
+        schema: this.#schema,
         changed: () => this.#changed(),
       })
     this.#work = lanes('work', params.connections ?? 4, FOR_WORK)
@@ -254,7 +256,7 @@ export class PostgresStore implements Store {
   /** From then on every call fails, since no new connection is accepted: nothing is claimed and nothing written. */
   async #refuseNewer(): Promise<void> {
     try {
-      await this.#timers.use((lane) => refuseNewer(lane.client))
+      await this.#timers.use((lane) => this.#schema.now(lane.client))
     } catch (error) {
       if (error instanceof StoreUnusableError) for (const lanes of this.#lanes()) lanes.renew()
     }

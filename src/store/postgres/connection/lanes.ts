@@ -6,7 +6,7 @@
 import pg from 'pg'
 import { sleep } from '../../../kernel/sleep.ts'
 import { StoreUnavailableError, StoreUnusableError } from '../../../kernel/store-errors.ts'
-import { refuseNewer } from '../migrate.ts'
+import type { SchemaCheck } from '../migrate.ts'
 import { causeOf, isConnectionLoss, isRefusal } from './failure.ts'
 
 export interface Lane {
@@ -24,6 +24,8 @@ export interface LanesParams {
   readonly name: string
   /** Session settings, sent with the start-up message; empty behind a pooler, which would refuse them. */
   readonly settings: Readonly<Record<string, string>>
+  /** Of the database; shared by all connections to it. */
+  readonly schema: SchemaCheck
   /** A connection was lost, or a new one opened: the server behind it may be another. */
   readonly changed?: () => void
 }
@@ -148,7 +150,7 @@ export class Lanes {
     this.#all.add(lane)
     try {
       await client.connect()
-      await refuseNewer(client)
+      await this.#params.schema.ofNew(client)
     } catch (error) {
       drop()
       client.end().catch(() => {})
