@@ -20,7 +20,7 @@ import { defineEvent } from './commands/event.ts'
 import { defineGates, defineLink } from './commands/gates.ts'
 import { defineLs } from './commands/ls.ts'
 import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
-import { defineRetry } from './commands/retry.ts'
+import { defineFork, defineRetry, defineRetryNow } from './commands/retry.ts'
 import { defineRun } from './commands/run.ts'
 import { defineRuns } from './commands/runs.ts'
 import { defineSaga } from './commands/saga.ts'
@@ -50,6 +50,8 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineWatch,
       defineCancel,
       defineRetry,
+      defineFork,
+      defineRetryNow,
       defineContext,
       defineSaga,
     ],

@@ -4,6 +4,7 @@
 
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import type { Preview, RepeatAsked } from '../model/queries/repeats.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
@@ -20,6 +21,19 @@ import { WorkflowFailed } from './errors.ts'
 export interface WaitOptions {
   /** Ends the waiting, not the work. */
   readonly signal?: AbortSignal
+}
+
+/** A retry or a fork. */
+export interface Repeat extends Omit<RepeatAsked, 'id' | 'fork'> {
+  readonly startKey?: string
+  readonly actor?: string | null
+}
+
+/** Which steps a preview shows. `fork`: that of a fork. */
+export interface RepeatPage {
+  readonly fork?: boolean
+  readonly after?: string | null
+  readonly limit?: number
 }
 
 /** A bare run, outside any workflow. */
@@ -56,6 +70,17 @@ export class RunHandle<Result = unknown> {
 
   async cancel(actor: string | null = null): Promise<RunStatus> {
     return (await this.#engine.cancelRun({ id: this.id, actor })).status
+  }
+
+  /** It waits for its time, or between two attempts: now it is due. */
+  async retryNow(actor: string | null = null): Promise<RunStatus> {
+    return (await this.#engine.retryNow({ id: this.id, actor })).status
+  }
+
+  /** It failed for good or was cancelled, and is done again. In an ended workflow that is a new run, which is returned. */
+  async redrive(actor: string | null = null): Promise<RunHandle<Result>> {
+    const { id } = await this.#engine.redrive({ runId: this.id, actor })
+    return new RunHandle<Result>(this.#engine, id, id !== this.id)
   }
 
   /** Its history from the beginning, followed until it has ended. */
@@ -199,10 +224,33 @@ export class InstanceHandle<Result = unknown> {
     return (await cancelAsNotation(this.#engine, row, actor)).state
   }
 
-  /** Starts a new workflow that adopts what this failed one had finished. */
-  async retry(actor: string | null = null): Promise<InstanceHandle<Result>> {
-    const { id, created } = await this.#engine.retryInstance({ id: this.id, actor })
+  /**
+   * Starts a new workflow that adopts what this failed one had finished, or goes back to `from`: that step, with `args` if
+   * there are any, and what follows from it is done again.
+   */
+  retry(options: Repeat = {}): Promise<InstanceHandle<Result>> {
+    return this.#repeat(options, false)
+  }
+
+  /** Starts a copy of this workflow, which has ended: from the beginning, or from a step. */
+  fork(options: Repeat = {}): Promise<InstanceHandle<Result>> {
+    return this.#repeat(options, true)
+  }
+
+  /** What a retry, or a fork, would do again and what it would take over: a page of steps. */
+  async previewRetry(options: Repeat & RepeatPage = {}): Promise<Preview> {
+    const { actor: _, startKey: __, ...asked } = options
+    return this.#engine.previewRetry({ ...asked, id: this.id })
+  }
+
+  async #repeat({ actor = null, ...asked }: Repeat, fork: boolean): Promise<InstanceHandle<Result>> {
+    const { id, created } = await this.#engine.retryInstance({ ...asked, id: this.id, fork, actor })
     return new InstanceHandle<Result>(this.#engine, id, created, this.#shape)
+  }
+
+  /** Its runs that wait for a time are due at once; returns how many there were. */
+  retryNow(actor: string | null = null): Promise<number> {
+    return this.#engine.retryInstanceNow({ id: this.id, actor })
   }
 
   /** Continues in place after it stopped (saga policy stop). */

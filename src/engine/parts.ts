@@ -17,6 +17,7 @@ import { AfterCommit } from './after-commit.ts'
 import type { EngineOptions } from './api.ts'
 import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
+import { Repeats } from './control/repeat/repeats.ts'
 import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
 import { Evaluators } from './fold/evaluators.ts'
@@ -97,6 +98,7 @@ interface Intakes {
 
 interface Controls {
   readonly control: Control
+  readonly repeats: Repeats
   readonly runControl: RunControl
   readonly gates: GateAnswers
   readonly registry: TypeRegistry
@@ -234,6 +236,7 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
   const deps = { ...parts, offers: links.offers }
   return {
     control: new Control(deps),
+    repeats: new Repeats(deps),
     runControl: new RunControl(deps),
     gates: new GateAnswers(deps),
     registry: typeRegistryOn(parts.store, links.wakeAll),

@@ -29,6 +29,7 @@ import {
 import { type Appeal, appeals, takeAppeal, upheld } from './firing/reruns.ts'
 import { late, resume } from './firing/resume.ts'
 import { emit } from './firing/scopes.ts'
+import { takeBack } from './firing/take-back.ts'
 import { discardHeld, moveTokens, rerun } from './firing/tokens.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import { SLOT, type SlotChanges } from './slots.ts'
@@ -150,6 +151,8 @@ function take(d: Draft, happening: Happening): void {
         leaveDrainIfEmpty(d)
       } else leaveDrainAtOnce(d)
       return
+    case 'again':
+      return takeBack(d, happening)
     case 'resume':
       return resume(d, happening.places)
     case 'engine_error':
@@ -223,7 +226,7 @@ function count(d: Draft, place: Place, outcome: Outcome): void {
   const undoable = d.node(place.node).undo !== null
   if (outcome.kind === 'succeeded') {
     m.succeeded++
-    if (undoable) d.joinUndo(place)
+    if (undoable && outcome.kept !== true) d.joinUndo(place)
   } else if (outcome.kind !== 'cancelled' || m.phase === 'forward') {
     m.failed++
     if (m.failed === 1 && m.phase === 'forward' && d.net.net.verdict.failedOn === 'any') {

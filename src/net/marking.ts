@@ -81,9 +81,12 @@ export interface Failure {
   readonly details?: Json
 }
 
-/** `set`: context entries reported with it, written before anything is routed, however the work ended. */
+/**
+ * `set`: context entries reported with it, written before anything is routed, however the work ended. `kept`: the work is
+ * that of another instance, which keeps it: it is never undone here.
+ */
 export type Outcome =
-  | { readonly kind: 'succeeded'; readonly set?: Entries }
+  | { readonly kind: 'succeeded'; readonly set?: Entries; readonly kept?: true }
   /** `undoError`: of a child whose own undo failed, so that its work is half undone. */
   | { readonly kind: 'failed'; readonly error: Failure; readonly undoError?: Failure; readonly set?: Entries }
   /** Timed out, lost, or cancelled while active: it is unknown whether the work took effect. */
@@ -120,6 +123,11 @@ export type Happening =
   | { readonly kind: 'deadline' }
   /** Continues a cascade that was cut off, or, past a deadline, the undo. */
   | { readonly kind: 'continue' }
+  /**
+   * An operator has one run that failed for good done again, while its instance continues (take-back.ts). `deadEnd`: it is
+   * known that none of its arcs was taken.
+   */
+  | { readonly kind: 'again'; readonly place: Place; readonly deadEnd?: boolean }
   /** An operator resumes an instance that stopped (`unknown: stop` or a saga's policy `stop`) at its failed places. */
   | { readonly kind: 'resume'; readonly places: readonly Place[] }
   | { readonly kind: 'engine_error'; readonly error: Failure }
@@ -184,9 +192,10 @@ export type Effect =
       readonly item: Json | null
     }
   /**
-   * The run at this place is active again under the same id: by an operator, an approved appeal or the net's policy.
+   * The run at this place is active again under the same id: by an operator, who resumed the instance or chose this run,
+   * an approved appeal or the net's policy.
    */
-  | { readonly do: 'redrive'; readonly place: Place; readonly because: 'resumed' | 'approved' | 'policy' }
+  | { readonly do: 'redrive'; readonly place: Place; readonly because: 'resumed' | 'approved' | 'policy' | 'operator' }
   | { readonly do: 'gate'; readonly place: Place; readonly args: Json | null }
   /** The gate of an appeal, at a place of its own, for the run at `of`. */
   | { readonly do: 'appeal'; readonly place: Place; readonly of: Place; readonly error: Failure }

@@ -64,6 +64,7 @@ const KEYS: { readonly [K in keyof typeof SLOT]: readonly (readonly [key: string
   detachedCount: [[SLOT.detachedCount.key('go'), 'k:go']],
   detachedChild: [[SLOT.detachedChild.key('go', 0), 'k:go/0']],
   matchedFirings: [[SLOT.matchedFirings.key('step'), 'v:step']],
+  goingBack: [[SLOT.goingBack.key, 'from']],
   retriedRun: [[SLOT.retriedRun.key('an-id'), 'retried:an-id']],
 }
 

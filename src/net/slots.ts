@@ -6,6 +6,7 @@
 import type { Todo } from './firing/draft.ts'
 import type { Appeal } from './firing/reruns.ts'
 import type { ScopeSlot } from './firing/scopes.ts'
+import type { GoingBack } from './going-back.ts'
 import type { Closed } from './lists.ts'
 import type { Entries, Failure, Place } from './marking.ts'
 import type { Json } from './net.ts'
@@ -258,6 +259,11 @@ export const SLOT = {
     'v:',
     'node',
     'Which firings of the instance that this one retries its own repeat.',
+    'engine/fold',
+  ),
+  goingBack: one<GoingBack>(
+    'from',
+    'Where this instance goes back to in the one it repeats, with which arguments, and whether it is a fork.',
     'engine/fold',
   ),
   retriedRun: named<string>('retried:', 'run', 'The id of the run that retries this one.', 'engine/fold'),

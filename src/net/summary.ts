@@ -45,6 +45,15 @@ export function noteFailure(d: Draft, step: string | null, { code, message }: Fa
   d.put(SLOT.notedFailure.key(counts.failures), { step, code, message: message.slice(0, MOST_CHARACTERS), handled })
 }
 
+/** The failure of this step is taken back. `branch`: its token had nowhere to go, and continues now. */
+export function forgetFailure(d: Draft, step: string, branch: boolean): void {
+  if (d.net.net.summary !== true) return
+  const noted = d.slotsWith(SLOT.notedFailure.prefix).findLast(({ value }) => value.step === step)
+  if (noted !== undefined) d.put(noted.key, null)
+  const counts = countsIn(d)
+  if (branch) d.put(SLOT.noted.key, { ...counts, branches: counts.branches - 1 })
+}
+
 function countsIn(d: Draft): NotedCounts {
   return d.slot(SLOT.noted.key) ?? NOTHING
 }

@@ -71,6 +71,44 @@ function suite(store: () => string): void {
     expect(await petrel('retry', json().id)).toMatchObject({ code: 1 })
   })
 
+  it('retry goes back to a step with edited arguments; --dry-run only lists; fork copies a completed instance', async () => {
+    const { instance } = await run(
+      'type: chain\nname: back\nsteps: [{ type: test.echo, args: [1] }, { type: test.echo, args: [2] }, { type: test.fail, retry: 1 }]\n',
+    )
+    const dry = await petrel('retry', instance.id, '--from', '1', '--dry-run')
+    expect(dry.out).toMatch(/^1 +1 {2}again +it was named$/m)
+    expect(dry.out).toMatch(/^0 +1 {2}carried over/m)
+    expect((await petrel('retry', instance.id, '--from', '1', '--dry-run', '--json')).json()).toMatchObject({
+      counts: { runs_again: 2, carried_over: 1 },
+    })
+    const { json } = await petrel('retry', instance.id, '--from', '1#1', '--args', '[3]', '--json')
+    const shown = (await petrel('show', json().id, '--json')).json()
+    expect(shown.runs.map((r: any) => [r.node, r.status])).toEqual([
+      ['0', 'succeeded'],
+      ['1', 'pending'],
+    ])
+    for (const [place, message] of [
+      ['2#2', 'has begun once'],
+      ['x', "there is no step 'x'"],
+      ['1/0', 'is not a list'],
+      ['1#0', 'is not a place'],
+    ]) {
+      const refused = await petrel('retry', instance.id, '--from', place as string)
+      expect([refused.code, refused.err]).toEqual([2, expect.stringContaining(message as string)])
+    }
+    const { instance: done } = await run('type: chain\nname: whole\nsteps: [{ type: test.echo, args: [1] }]\n')
+    const fork = (await petrel('fork', done.id, '--json')).json()
+    expect(fork).toMatchObject({ retry_of: done.id, created: true })
+    expect(await petrel('fork', fork.id)).toMatchObject({ code: 1, err: expect.stringContaining('still running') })
+  })
+
+  it('retry-now makes a run due that is due later, and refuses it a second time', async () => {
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    const id = (await petrel('submit', 'later.v1', '{}', '--run-at', at, '--json')).json().run?.id
+    expect((await petrel('retry-now', id)).out).toContain('is due since')
+    expect(await petrel('retry-now', id)).toMatchObject({ code: 1, err: expect.stringContaining('is available') })
+  })
+
   it('cancel ends pending work; a second cancel is refused', async () => {
     const { instance } = await run('kind: Net\nversion: 1\nname: waits\nnodes:\n  ask: { gate: Sure? }\n')
     const { code, json } = await petrel('cancel', instance.id, '--json')

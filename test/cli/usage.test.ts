@@ -22,6 +22,8 @@ describe('help', () => {
       'watch',
       'cancel',
       'retry',
+      'fork',
+      'retry-now',
       'migrate',
       'doctor',
       'bench',
@@ -109,7 +111,7 @@ describe('missing items', () => {
   it('an id that does not exist exits 3 in every command that takes one', async () => {
     await sh.petrel('migrate', '--data', 'empty')
     const unknown = '01900000-0000-7000-8000-000000000000'
-    for (const command of ['show', 'watch', 'cancel', 'retry', 'approve', 'reject', 'redrive']) {
+    for (const command of ['show', 'watch', 'cancel', 'retry', 'fork', 'retry-now', 'approve', 'reject', 'redrive']) {
       for (const id of [unknown, 'nonsense']) {
         const { code, err } = await sh.petrel(command, id, '--data', 'empty')
         expect([command, id, code, err]).toEqual([command, id, 3, expect.stringContaining('there is no')])

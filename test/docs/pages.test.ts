@@ -21,6 +21,7 @@ const PAGES = [
   'operate/search.md',
   'operate/schedules.md',
   'operate/timeline.md',
+  'operate/going-back.md',
   'playbook.md',
   'saga.md',
   'tools.md',

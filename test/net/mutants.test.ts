@@ -44,7 +44,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a success during drain is missing in the undo list',
     file: 'fire.ts',
-    right: 'if (undoable) d.joinUndo(place)',
+    right: 'if (undoable && outcome.kept !== true) d.joinUndo(place)',
     wrong: "if (undoable && m.phase === 'forward') d.joinUndo(place)",
   },
   {

@@ -2,41 +2,32 @@
 
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
-import { scopedName } from '../../kernel/scoped-names.ts'
 import { type EventData, storeEvent } from '../../model/events/events.ts'
 import type { LimitParams } from '../../model/limits.ts'
 import { checkLimit, isQuotaKey } from '../../model/limits.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
-import type { Started } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Happening, Place } from '../../net/marking.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { SLOT } from '../../net/slots.ts'
 import { followersOf, mayFollow, mayResume } from '../../net/transitions.ts'
 import type { Store } from '../../store/store.ts'
 import { recordEvent } from '../fold/events.ts'
-import { factsOf } from '../fold/facts.ts'
-import { foldPending, happen } from '../fold/happenings.ts'
+import { happen } from '../fold/happenings.ts'
 import { startIdle } from '../fold/instance/idle-start.ts'
-import { checkInput } from '../fold/instance/input-defaults.ts'
-import { createInstance, itemsWithoutNames, literalsWithoutNames } from '../fold/instance/instance-creation.ts'
 import { memberOf } from '../fold/members.ts'
-import { NeedMore } from '../fold/need.ts'
 import { checkRoomToResume, quotaNeed } from '../fold/quotas.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { prepareRedrive } from '../fold/run/redrives.ts'
 import { placeOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
-import { retryUntilStored } from '../transaction/retry-until-stored.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
 export interface ControlDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly offers: () => readonly Offer[]
-  readonly newId: () => string
   readonly maxPayloadBytes: number
 }
 
@@ -106,75 +97,6 @@ export class Control {
       }
       startIdle(change, member, p.actor)
     })
-  }
-
-  /** Starts a new instance of the same net, which takes over the finished work of the old one. */
-  async retryInstance(
-    p: { readonly id: string; readonly input?: Json; readonly startKey?: string } & Actor,
-  ): Promise<Started> {
-    const edited = p.input !== undefined
-    if (edited) storableText(p.input, 'input', this.#deps.maxPayloadBytes)
-    const old = await this.#instance(p.id)
-    if (!TERMINAL.has(old.state))
-      throw new PetrelError('conflict', `instance ${p.id} is still ${old.state}; cancel it first`, { state: old.state })
-    if (old.state === 'completed' && old.outcome === 'success') {
-      throw new PetrelError('conflict', `instance ${p.id} completed; there is nothing to retry`, { state: old.state })
-    }
-    if (old.parentNode !== null) {
-      throw new PetrelError('conflict', `instance ${p.id} is nested; retry its root ${old.rootId}`, {
-        root: old.rootId,
-      })
-    }
-    const id = this.#deps.newId()
-    const startKey = p.startKey === undefined ? null : scopedName(p.startKey, old.tenant)
-    const need: Need = {
-      instances: [p.id],
-      slotsWith: [SLOT.literals.prefix, SLOT.givenItems.prefix].map((prefix) => ({ instanceId: p.id, prefix })),
-      slots: [{ instanceId: p.id, keys: [SLOT.input.key, SLOT.about.key] }],
-      ...(startKey === null ? {} : { startKeys: [startKey] }),
-      ...quotaNeed([old.quotaKey]),
-    }
-    const retry = (change: WorkingSet): Started => {
-      const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
-      if (holder !== undefined) return retriedBefore(p.id, holder)
-      const member = memberOf(change, p.id)
-      if (edited) checkInput(member.net.net.input, p.input, 'input')
-      const facts = factsOf(change, member)
-      const literals = Object.assign({}, ...(facts.slotsWith(SLOT.literals.prefix) ?? []).map((s) => s.value)) as never
-      const items: Record<string, readonly Json[]> = {}
-      for (const slot of facts.slotsWith(SLOT.givenItems.prefix) ?? []) {
-        const node = SLOT.givenItems.nameIn(slot.key)
-        const count = slot.value as number
-        const values = facts.items(node, 0, 0, count)
-        if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
-        items[node] = itemsWithoutNames(values)
-      }
-      const created = createInstance(change, {
-        id,
-        netHash: old.netHash,
-        parent: null,
-        tenant: old.tenant,
-        startKey,
-        retryOf: p.id,
-        actor: p.actor,
-        input: (edited ? p.input : facts.slot(SLOT.input.key)) ?? null,
-        meta: retriedBy(facts.slot(SLOT.about.key) ?? null, p.actor),
-        literals: literalsWithoutNames(literals),
-        items,
-        quotaKey: old.quotaKey,
-      })
-      const by = p.actor === null ? {} : { actor: p.actor }
-      recordEvent(change, created, 'instance.retries', null, {
-        retry_of: p.id,
-        ...by,
-        ...(edited ? { input_edited: true } : {}),
-      })
-      foldPending(change)
-      return { id, created: true }
-    }
-    // Without a key it cannot be determined whether an uncertain commit happened.
-    if (startKey === null) return (await this.#act(null, need, retry)).value
-    return retryUntilStored(async () => (await this.#act(null, need, retry)).value)
   }
 
   /** Continues an instance in place where it stopped: forward, or at the undo that did not succeed. */
@@ -280,18 +202,6 @@ export class Control {
     if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`, { id })
     return row
   }
-}
-
-/** The start key of a retry returns only that retry. */
-function retriedBefore(id: string, holder: InstanceRow): Started {
-  if (holder.retryOf === id) return { id: holder.id, created: false }
-  throw new PetrelError('duplicate', `this start key is taken, and not by a retry of instance ${id}`)
-}
-
-/** A person who retries a workflow counts as an initiator, like the person who started it. */
-function retriedBy(meta: Json | null, actor: string | null): Json | null {
-  if (actor === null) return meta
-  return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }
 }
 
 type Request = 'instance.patched' | 'instance.cancel_requested' | 'instance.resume_requested'

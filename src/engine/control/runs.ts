@@ -1,6 +1,6 @@
 /** Operations on single runs by people and other systems: cancel, redrive, activate, prioritize, delete, dismiss. */
 
-import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
+import { missing, PetrelError, runError } from '../../kernel/errors.ts'
 import { HELD_AT, type RunRow } from '../../model/rows.ts'
 import { transitionOf } from '../../model/run-transitions.ts'
 import { TERMINAL } from '../../net/marking.ts'
@@ -15,6 +15,11 @@ import { redriven, waitOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
+import { makeAllDue, makeDue, notWaiting, waits } from './due-now.ts'
+import { endedNowhere, redriveInPlace } from './in-place.ts'
+
+/** Runs that become due in one transaction. */
+const RUNS_AT_ONCE = 1000
 
 export interface RunControlDeps {
   readonly store: Store
@@ -36,17 +41,18 @@ export class RunControl {
   }
 
   /**
-   * The only exit of a terminal run. The run of an ended workflow does not change: a new run is created in its place.
+   * The only exit of a terminal run. The run of an ended workflow does not change: a new run is created in its place. In a
+   * workflow that continues, the run is done again as long as nothing has followed from its failure.
    */
-  redrive(p: OneRun): Promise<RunRow> {
+  async redrive(p: OneRun): Promise<RunRow> {
+    const deadEnd = await endedNowhere(this.#deps.store.read, p.id)
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'failed' && row.status !== 'cancelled') {
         throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
       }
       if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: it would never be handed out')
       if (row.instanceId !== null && !TERMINAL.has(memberOf(change, row.instanceId).row.state)) {
-        const problem = `belongs to a workflow that is still going on; it counts there as ${row.status}`
-        throw runError('conflict', p.id, problem)
+        return redriveInPlace(change, row, p.actor, deadEnd)
       }
       if (row.instanceId !== null) return retryAsNewRun(change, row, p.actor)
       const again = redriven(row, change.now)
@@ -67,6 +73,47 @@ export class RunControl {
       recordRunEvent(change, due, 'run.activated', null, p.actor)
       return due
     })
+  }
+
+  /** A run that waits for its time, or between two attempts, is due now. Its attempts stay as they are. */
+  dueNow(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (!waits(change, row)) throw notWaiting(change, row)
+      return makeDue(change, row, p.actor)
+    })
+  }
+
+  /** The same for all runs of an instance and of what is nested in it; returns how many there were. */
+  async dueNowAll(p: OneRun): Promise<number> {
+    const { store, transactor, offers } = this.#deps
+    const instance = await store.read.instance(p.id)
+    if (instance === null) throw missing('instance', p.id)
+    const { state, rootId } = instance
+    let count = 0
+    for (let after: string | null = null; ; ) {
+      const now = await store.now()
+      const runs: readonly string[] = await store.read.work.waiting({
+        instanceId: p.id,
+        now,
+        after,
+        limit: RUNS_AT_ONCE,
+      })
+      if (runs.length === 0) break
+      const { value } = await transactor.run({
+        roots: [rootId],
+        wait: true,
+        need: { runs },
+        offers,
+        fold: (change) => makeAllDue(change, runs, p.actor),
+      })
+      count += value
+      after = runs.at(-1) as string
+    }
+    if (count > 0) return count
+    const hint = TERMINAL.has(state)
+      ? 'What has ended stays as it is; retry it.'
+      : `petrel why ${p.id} says what it waits for.`
+    throw new PetrelError('conflict', `no run of instance ${p.id} waits for a time; it is ${state}`, { state, hint })
   }
 
   /** Changes the place of a pending run in its queue. */

@@ -12,11 +12,17 @@ const MOST_IN_MESSAGE = 3
 
 /** Why this run cannot be executed with its arguments; null: it can. */
 export function inputFailure(change: Members, run: RunRow): Failure | null {
-  const input = schemaOf(change, run)?.input ?? null
+  const schema = schemaOf(change, run)
+  if (schema === undefined || schema.input === null) return null
+  const payload = dereferenced(change, memberOf(change, run.instanceId as string), run.payload)
+  return argumentsFailure(schema, JSON.parse(payload) as Json)
+}
+
+/** The same for arguments that no run has yet. */
+export function argumentsFailure(schema: NodeSchema | undefined, args: Json): Failure | null {
+  const input = schema?.input ?? null
   if (input === null) return null
-  let value: Json | undefined = JSON.parse(
-    dereferenced(change, memberOf(change, run.instanceId as string), run.payload),
-  ) as Json
+  let value: Json | undefined = args
   for (const step of input.path) value = own(value, step)
   return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)
 }

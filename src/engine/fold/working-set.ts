@@ -115,8 +115,8 @@ export class WorkingSet {
   readonly detachedCounts = new Map<string, number>()
   /** By place. */
   readonly redrives = new Map<string, Redrive>()
-  /** Context entries of runs that were taken over from an earlier instance. */
-  readonly taken = new Map<string, Entries>()
+  /** Of runs that were taken over from an earlier instance: their context entries, and whether it keeps the work. */
+  readonly taken = new Map<string, { readonly set?: Entries; readonly kept?: true }>()
   /** Whether arguments stored out of line are the same in two instances. */
   readonly shared = new Map<string, boolean>()
   /** Relative times of new runs: part of their `created` event, in case the clock is set back. */

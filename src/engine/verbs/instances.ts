@@ -3,6 +3,7 @@
  * end.
  */
 
+import type { Preview, RepeatAsked } from '../../model/queries/repeats.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { InstanceState } from '../../net/marking.ts'
@@ -13,6 +14,11 @@ import { follow, type InstanceView, type ViewPage, viewOf } from '../../views/vi
 import type { Why } from '../../views/why.ts'
 import type { Parts } from '../parts.ts'
 import { type CallerTransaction, transactIn } from '../transaction/caller-transaction.ts'
+
+/** Steps on a page of a preview. */
+const PREVIEWED = 50
+
+export type Repeat = RepeatAsked & { readonly actor: string | null }
 
 export interface InstanceVerbs {
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
@@ -32,15 +38,15 @@ export interface InstanceVerbs {
   /** An idle instance is queued, and begins at once if there is room. One in any other state is a conflict. */
   startInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /**
-   * Starts a new instance that takes over the finished results of a failed, cancelled or partial one. `input` replaces
-   * the input of the old one. The same `startKey` returns the same retry again.
+   * Starts a new instance that takes over the finished results of a failed, cancelled or partial one, or of any ended one as
+   * its fork. `from`: that step and what follows from it is done again, with `args` if there are any. `input` replaces the
+   * input of the old one. The same `startKey` returns the same retry again.
    */
-  retryInstance(params: {
-    readonly id: string
-    readonly actor: string | null
-    readonly input?: Json
-    readonly startKey?: string
-  }): Promise<Started>
+  retryInstance(params: Repeat & { readonly startKey?: string }): Promise<Started>
+  /** What that would do again and what it would take over, a page at a time; refuses what the retry would refuse. */
+  previewRetry(params: RepeatAsked & { readonly after?: string | null; readonly limit?: number }): Promise<Preview>
+  /** Runs of the instance, and of what is nested in it, that wait for a time are due at once; returns how many. */
+  retryInstanceNow(params: { readonly id: string; readonly actor: string | null }): Promise<number>
   /** Continues, in place, an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /** With its first runs and children, or those of another page. */
@@ -71,13 +77,15 @@ export interface InstanceVerbs {
 }
 
 export function instanceVerbs(parts: Parts): InstanceVerbs {
-  const { store, intake, control, waiters, results, reasons, pictures, afterCommit } = parts
+  const { store, intake, control, repeats, runControl, waiters, results, reasons, pictures, afterCommit } = parts
   return {
     start: (params, on) => intake.start(params, transactIn(store, on)),
     cancelInstance: (p) => control.cancelInstance(p),
     patchContext: (p) => control.patchContext(p),
     startInstance: (p) => control.startInstance(p),
-    retryInstance: (p) => control.retryInstance(p),
+    retryInstance: (p) => repeats.repeat(p),
+    previewRetry: ({ after = null, limit = PREVIEWED, ...p }) => repeats.preview({ ...p, after, limit }),
+    retryInstanceNow: (p) => runControl.dueNowAll(p),
     resumeInstance: (p) => control.resumeInstance(p),
     view: (instanceId, page) => viewOf(store.read, instanceId, page),
     why: ({ instanceId, after = null, limit = 50 }) => reasons.instance({ instanceId, after, limit }),

@@ -19,8 +19,13 @@ export interface RunVerbs {
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   /** A smaller number is more urgent. */
   prioritize(params: { readonly id: string; readonly priority: number; readonly actor: string | null }): Promise<RunRow>
-  /** A failed, cancelled or dead-lettered run becomes pending again, with attempt 0. */
+  /**
+   * A failed, cancelled or dead-lettered run becomes pending again, with attempt 0: also in a workflow that continues, if
+   * nothing has followed from its failure. Of one in an ended workflow a new run is made.
+   */
   redrive(params: { readonly runId: string; readonly actor: string | null }): Promise<RunRow>
+  /** A run that is due later becomes due at once; its attempts stay as they are. */
+  retryNow(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   /** A run that waits at HELD_AT becomes due. */
   activate(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   /**
@@ -45,6 +50,7 @@ export function runVerbs(parts: Parts): RunVerbs {
     cancelRun: (p) => runControl.cancel(p).finally(() => afterCommit.controlled()),
     prioritize: (p) => runControl.prioritize(p),
     redrive: (p) => runControl.redrive({ id: p.runId, actor: p.actor }),
+    retryNow: (p) => runControl.dueNow(p),
     activate: (p) => runControl.activate(p),
     deleteRun: async (p) => {
       const run = await runControl.delete(p)

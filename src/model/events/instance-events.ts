@@ -8,10 +8,28 @@ export interface InstanceEnd {
   readonly error?: NodeFailure
 }
 
+/** The place of the earlier instance at which one that repeats it begins. `instance`: the nested workflow that has the step. */
+export interface RepeatedFrom {
+  readonly step: string
+  readonly fire?: number
+  readonly item?: number
+  readonly instance?: string
+}
+
+/** `args_edited`: which keys the edited arguments have, and their hash; the values are only in the run. */
+interface Repeats {
+  readonly actor?: string
+  readonly input_edited?: true
+  readonly from?: RepeatedFrom
+  readonly args_edited?: { readonly keys?: readonly string[]; readonly sha256: string }
+}
+
 export interface InstanceEventData extends Pick<NetEventData, 'instance.draining' | 'instance.compensating'> {
   'instance.created': null
   /** It retries an earlier instance. */
-  'instance.retries': { readonly retry_of: string; readonly actor?: string; readonly input_edited?: true }
+  'instance.retries': Repeats & { readonly retry_of: string }
+  /** It repeats an earlier instance, which keeps its own work. */
+  'instance.forks': Repeats & { readonly fork_of: string }
   /** `slot`: the quota under which it is queued. */
   'instance.queued': { readonly slot: string } | null
   'instance.dequeued': null
@@ -32,6 +50,7 @@ export interface InstanceEventData extends Pick<NetEventData, 'instance.draining
 export const INSTANCE_EVENTS = {
   'instance.created': 'The instance was created.',
   'instance.retries': 'The instance repeats an earlier one.',
+  'instance.forks': 'The instance is a copy of an earlier one, which keeps its work.',
   'instance.queued': 'The instance entered the queue of its workflow.',
   'instance.dequeued': 'The instance left the queue and began.',
   'instance.started': 'Its first run started.',

@@ -59,7 +59,7 @@ export interface RunEventData {
   returned: (Ending & { readonly run_at?: string | null }) | null
   deferred: WorkStory | null
   redriven: {
-    readonly because: 'resumed' | 'approved' | 'policy' | 'late_success'
+    readonly because: 'resumed' | 'approved' | 'policy' | 'late_success' | 'operator'
     readonly gate?: string
   } | null
   /** A place: for the instance. */
@@ -69,6 +69,8 @@ export interface RunEventData {
     readonly outcome: 'succeeded' | 'failed'
   }
   'run.activated': null
+  /** `run_at`: when it was due before. */
+  'run.due_now': { readonly run_at: string | null }
   'run.prioritized': { readonly priority: number; readonly before: number }
   'run.deleted': null
   'run.dismissed': null
@@ -90,6 +92,7 @@ export const RUN_EVENTS = {
   late_success: 'A success was reported after the work had been given up.',
   'completion.refused': 'A completion was refused.',
   'run.activated': 'A run that waited for its activation is due.',
+  'run.due_now': 'A run that waited for its time is due at once.',
   'run.prioritized': 'The priority of a pending run was changed.',
   'run.deleted': 'The run was deleted.',
   'run.dismissed': 'The run was removed from the dead letters.',

@@ -27,6 +27,7 @@ import type { Overview } from './overview.ts'
 import type { PlaceQueries } from './places.ts'
 import type { StepQueries } from './steps.ts'
 import type { TreeQueries } from './trees.ts'
+import type { WorkQueries } from './work.ts'
 
 /**
  * Read models. No locks; each is one statement or a few. `maxBytes`: for display; payloads, results and other values are
@@ -48,6 +49,7 @@ export interface ExecutionQueries {
   readonly steps: StepQueries
   readonly search: SearchQueries
   readonly places: PlaceQueries
+  readonly work: WorkQueries
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs that a session holds according to the store. */

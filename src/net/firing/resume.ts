@@ -39,7 +39,7 @@ export function resume(d: Draft, places: readonly Place[]): void {
 /**
  * Work whose success was reported too late, or only assumed, is done again: it joins the undo list when it succeeds.
  */
-function unlist(d: Draft, places: readonly Place[]): void {
+export function unlist(d: Draft, places: readonly Place[]): void {
   const again = new Set(places.map(({ fire, item }) => `${fire}/${item}`))
   for (const { key, value } of d.slotsWith(SLOT.undo.prefix)) {
     const { fire, item } = value

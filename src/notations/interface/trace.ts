@@ -52,6 +52,7 @@ const RUN_OUTCOMES: Outcomes<RunEventType> = {
   late_success: 'late success',
   'completion.refused': null,
   'run.activated': null,
+  'run.due_now': null,
   'run.prioritized': null,
   'run.deleted': null,
   'run.dismissed': null,
@@ -60,6 +61,7 @@ const RUN_OUTCOMES: Outcomes<RunEventType> = {
 const INSTANCE_OUTCOMES: Outcomes<InstanceEventType | NodeEventType | GateEventType> = {
   'instance.created': null,
   'instance.retries': null,
+  'instance.forks': null,
   'instance.queued': null,
   'instance.dequeued': null,
   'instance.started': 'started',

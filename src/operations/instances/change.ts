@@ -1,13 +1,11 @@
-/** Changes to an instance: start an idle one, cancel, retry, patch its context. */
+/** Changes to an instance: start an idle one, cancel, patch its context. repeat.ts has retries and forks. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { OpenEffect } from '../../model/sagas.ts'
-import type { DefinitionStarted, StartDefinition, Started } from '../../model/start.ts'
+import type { DefinitionStarted, StartDefinition } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { actorOf } from '../caller.ts'
 import { operation } from '../operation.ts'
-import { openEffects } from '../sagas/view.ts'
 import { findInstance } from './find.ts'
 import { type Given, given } from './given.ts'
 
@@ -42,26 +40,6 @@ export const cancelInstance = operation({ scope: 'enqueue' }, async (use, { id }
   const row = await findInstance(use, id)
   return cancelAsNotation(use.engine, row, actorOf(use.caller))
 })
-
-/** `open`: effects that the rollback of the old one left, which the new one does not undo. */
-export interface Retried extends Started {
-  readonly of: string
-  readonly open: readonly OpenEffect[]
-  readonly row: InstanceRow
-}
-
-export const retryInstance = operation(
-  { scope: 'enqueue' },
-  async (
-    use,
-    { id: name, ...asked }: ById & { readonly input?: Json; readonly startKey?: string },
-  ): Promise<Retried> => {
-    const { id } = await findInstance(use, name)
-    const open = await openEffects(use.engine, id)
-    const made = await use.engine.retryInstance({ id, actor: actorOf(use.caller), ...asked })
-    return { ...made, of: id, open, row: await findInstance(use, made.id) }
-  },
-)
 
 export const patchContext = operation(
   { scope: 'enqueue' },

@@ -27,6 +27,12 @@ export const activateRun = operation(
   async (use, { id }: ById): Promise<RunRow> => use.engine.activate(await named(use, id)),
 )
 
+/** A run that waits for its time, or between two attempts, becomes due. */
+export const retryRunNow = operation(
+  { scope: 'enqueue' },
+  async (use, { id }: ById): Promise<RunRow> => use.engine.retryNow(await named(use, id)),
+)
+
 /** A smaller number is more urgent. */
 export const prioritizeRun = operation(
   { scope: 'admin' },
@@ -34,7 +40,9 @@ export const prioritizeRun = operation(
     use.engine.prioritize({ ...(await named(use, id)), priority }),
 )
 
-/** A failed, cancelled or dead-lettered run is pending again, at its first attempt. */
+/**
+ * A failed, cancelled or dead-lettered run is pending again, at its first attempt; of one in an ended workflow, a new run.
+ */
 export const redriveRun = operation({ scope: 'admin' }, async (use, { id }: ById): Promise<RunRow> => {
   const { id: runId, actor } = await named(use, id)
   return use.engine.redrive({ runId, actor })

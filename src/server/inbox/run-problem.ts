@@ -22,7 +22,7 @@ export function runProblem(error: unknown, asked: Asked): unknown {
   if (error.code !== 'conflict' && error.code !== 'stale_lease') return error
   return new RequestError('conflict', error.message, {
     details: { run_id: id, ...(status === undefined ? {} : { status }) },
-    hint: hintOf(status ?? null, asked),
+    hint: (asked === 'change' ? hint : undefined) ?? hintOf(status ?? null, asked),
   })
 }
 

@@ -1,7 +1,7 @@
 /** /v1/runs: submit, get, list, history, cancel, delete. */
 
 import { pressureHeaders } from '../../http/queue-pressure.ts'
-import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
+import { cancelRun, deleteRun, redriveRun, retryRunNow } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
 import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { countFoundRuns, findRuns } from '../../operations/search/search.ts'
@@ -137,6 +137,37 @@ export const RUN_ROUTES = [
       errors: ['not_found', 'conflict'],
     },
     async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(cancelRun, params))) }),
+  ),
+
+  route(
+    'POST /v1/runs/:id/retry-now',
+    {
+      tag: 'Inbox',
+      summary: 'Cut the wait of a run short',
+      does: retryRunNow,
+      description:
+        'A run that is due later, or waits between two attempts, is due at once. Its attempts stay as they are.',
+      nothing: 'a retry now',
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(retryRunNow, params))) }),
+  ),
+
+  route(
+    'POST /v1/runs/:id/redrive',
+    {
+      tag: 'Inbox',
+      summary: 'Run an ended run again',
+      does: redriveRun,
+      description:
+        'A run that failed for good or was cancelled is pending again, at its first attempt: also one of a workflow that ' +
+        'continues, as long as nothing has followed from its failure. Of one in an ended workflow a new run is made.',
+      nothing: 'a redrive',
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(redriveRun, params))) }),
   ),
 
   route(

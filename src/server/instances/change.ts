@@ -1,33 +1,15 @@
-/** Changes to an instance: start one of a definition or an idle one, cancel, retry, patch the context. */
+/** Changes to an instance: start one of a definition or an idle one, cancel, patch the context. */
 import type { Json } from '../../net/net.ts'
-import {
-  cancelInstance,
-  patchContext,
-  retryInstance,
-  startDefinition,
-  startInstance,
-} from '../../operations/instances/change.ts'
+import { cancelInstance, patchContext, startDefinition, startInstance } from '../../operations/instances/change.ts'
 import { Context, contextWire } from '../../wire/given.ts'
 import { Instance, InstanceReply, instanceWire } from '../../wire/instance.ts'
 import { ContextRequest } from '../../wire/requests/context.ts'
-import { key } from '../../wire/requests/fields.ts'
-import { MADE, StartReply, StartRequest, startAsked, startedWire } from '../../wire/requests/start.ts'
-import { OpenEffect, openEffectWire } from '../../wire/saga.ts'
-import { anything, asked, list, named, object, optional, uuid } from '../../wire/schema.ts'
+import { StartReply, StartRequest, startAsked, startedWire } from '../../wire/requests/start.ts'
+import { named, object } from '../../wire/schema.ts'
 import { route } from '../context.ts'
 import { refusing } from './problem.ts'
 
 const AS_IT_IS = { description: 'Its current state.', schema: InstanceReply }
-
-const RetryRequest = asked('a retry', {
-  input: optional(anything('Replaces the input of the old one. If absent: the same.')),
-  start_key: optional(key('A second request with this key returns the same retry.')),
-})
-
-const RetryReply = named(
-  'RetryReply',
-  object({ ...MADE, retry_of: uuid(), not_undone: optional(list(OpenEffect)), instance: Instance }),
-)
 
 const ContextReply = named('ContextReply', object({ instance: Instance, context: Context }))
 
@@ -90,39 +72,6 @@ export const CHANGE_ROUTES = [
     async ({ params: { id }, perform }) => ({
       instance: instanceWire(await refusing('cancel', id, perform(cancelInstance, { id }))),
     }),
-  ),
-
-  route(
-    'POST /v1/instances/:id/retry',
-    {
-      tag: 'Instances',
-      summary: 'Retry an instance',
-      does: retryInstance,
-      description:
-        'Starts a new instance that carries over the results of succeeded steps and begins at the others. The old one ' +
-        'does not change.',
-      body: {
-        schema: RetryRequest,
-        optional: true,
-        example: { input: { order: 17, address: 'Bahnhofstrasse 1' } },
-      },
-      answers: {
-        '200': { description: 'The key had already started it.', schema: RetryReply, headers: ['Location'] },
-        '201': { description: 'The new instance.', schema: RetryReply, headers: ['Location'] },
-      },
-      errors: ['not_found', 'conflict'],
-    },
-    async ({ params: { id }, body: { input, start_key: startKey }, perform, reply }) => {
-      const asked = {
-        id,
-        ...(input === undefined ? {} : { input: input as Json }),
-        ...(startKey == null ? {} : { startKey }),
-      }
-      const made = await refusing('retry', id, perform(retryInstance, asked))
-      reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
-      const left = made.open.length === 0 ? {} : { not_undone: made.open.map(openEffectWire) }
-      return { id: made.id, created: made.created, retry_of: made.of, ...left, instance: instanceWire(made.row) }
-    },
   ),
 
   route(

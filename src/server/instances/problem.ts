@@ -3,7 +3,7 @@
 import { RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 
-export type Verb = 'start' | 'cancel' | 'retry' | 'patch'
+export type Verb = 'start' | 'cancel' | 'retry' | 'fork' | 'retry now' | 'patch'
 
 export async function refusing<T>(verb: Verb, id: string, work: Promise<T>): Promise<T> {
   try {
@@ -16,23 +16,24 @@ export async function refusing<T>(verb: Verb, id: string, work: Promise<T>): Pro
 function instanceProblem(error: unknown, verb: Verb, id: string): unknown {
   if (!(error instanceof PetrelError)) return error
   if (error.code !== 'conflict') return error
-  const { state } = error.details
+  const { hint, kind: _, ...details } = error.details
+  const { state } = details
   return new RequestError('conflict', error.message, {
-    details: { instance_id: id, ...error.details },
-    hint: hintOf(verb, typeof state === 'string' ? state : '', error.details['root']),
+    details: { instance_id: id, ...details },
+    hint: hint ?? hintOf(verb, typeof state === 'string' ? state : '', details['root']),
   })
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'compensated'])
 
 function hintOf(verb: Verb, state: string, root: unknown): string {
-  if (typeof root === 'string') return `Do it to its root: /v1/instances/${root}`
+  if (typeof root === 'string') return `Do it to its root: /v1/instances/${root}; or name one of its steps with from.`
   if (verb === 'start') {
     return ENDED.has(state)
       ? 'What has ended stays as it is; retry it, or start a new one with POST /v1/instances.'
       : 'Only an idle instance is started; this one has been.'
   }
-  if (verb === 'retry') {
+  if (verb === 'retry' || verb === 'fork') {
     return ENDED.has(state)
       ? 'Start a new one with POST /v1/instances.'
       : 'Wait until it has ended, or cancel it; then retry it.'

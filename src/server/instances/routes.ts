@@ -30,6 +30,7 @@ import { CHANGE_ROUTES } from './change.ts'
 import { HISTORY_ROUTES } from './history.ts'
 import { INSTANCE_PARAMS, instanceQuery, REPLACED } from './list.ts'
 import { PICTURE_ROUTES } from './pictures.ts'
+import { REPEAT_ROUTES } from './repeat.ts'
 import { RESULT_ROUTES } from './results.ts'
 import { STEP_ROUTES } from './steps.ts'
 import { TELEMETRY_ROUTES } from './telemetry.ts'
@@ -205,6 +206,7 @@ export const INSTANCE_ROUTES = [
   ...HISTORY_ROUTES,
   ...WHY_ROUTES,
   ...CHANGE_ROUTES,
+  ...REPEAT_ROUTES,
   ...STEP_ROUTES,
   ...PICTURE_ROUTES,
   ...RESULT_ROUTES,

@@ -1,37 +1,58 @@
 /**
- * An instance that retries another begins where that one failed: finished work is not repeated. Where every node fires
- * once, the work of a node is found by its name. Where nodes fire several times, the firings of a node are matched in
- * their order (a slot records how far), and work is taken over only if its arguments are the same.
+ * An instance that repeats another begins where that one failed, or at the place it goes back to: other finished work is
+ * not repeated. Where every node fires once, the work of a node is found by its name. Where nodes fire several times, the
+ * firings of a node are matched in their order (a slot records how far), and work is taken over only if its arguments are
+ * the same.
  */
 
 import type { PlaceAt } from '../../../model/queries/firings.ts'
+import { markedMeta, marksOf } from '../../../model/retried-runs.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
-import type { CompiledNet } from '../../../net/compile.ts'
+import { type EarlierPlace, type GoingBack, partOf } from '../../../net/going-back.ts'
+import { isChildRef } from '../../../net/lists.ts'
 import type { Entries, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
+import { firesOnce } from '../../../net/reach.ts'
 import { sharedIn } from '../../../net/references.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
-import { findCycle } from '../../../net/validate/validate.ts'
 import { dereferencedJson, mayRefer } from '../dereference.ts'
 import { NeedMore } from '../need.ts'
-import { putSlot, slotOf } from '../slots.ts'
+import { putSlot, slotIn, slotOf } from '../slots.ts'
 import type { Member, Slots, WorkingSet } from '../working-set.ts'
 
-/** The run as the earlier instance finished it; null: the work must be done again. */
-export function takenOver(
-  change: Slots & Pick<WorkingSet, 'taken' | 'shared' | 'now'>,
-  member: Member,
-  run: RunRow,
-): RunRow | null {
+type Repeating = Slots & Pick<WorkingSet, 'taken' | 'shared' | 'now'>
+
+/**
+ * A new run of an instance that repeats another: finished, if the earlier instance did this work; with edited arguments, if it
+ * is the chosen place; otherwise as it was rendered.
+ */
+export function repeated(change: Repeating, member: Member, run: RunRow): RunRow {
   const { retryOf } = member.row
-  if (retryOf === null || run.role !== 'work') return null
+  if (retryOf === null || run.role !== 'work') return run
   const once = firesOnce(member.net)
+  const back = goingBackOf(change, member, run, once)
+  if (back?.path === null) return run
   const before = once ? onlyRun(change, member, run, retryOf) : matchingRun(change, member, run, retryOf)
-  if (before === null || before.status !== 'succeeded' || wasUndone(change, member, before, once)) return null
-  if (!once && !hasSameArguments(change, member, run, before)) return null
+  if (before === null) return run
+  const part = partOf(member.net, back, placeIn(before))
+  if (part === 'later') return run
+  if (part === 'chosen' && back?.args !== undefined) return edited(run, JSON.stringify(back.args), retryOf)
+  const marks = marksOf(before.meta)
+  const again = marks.edited === true ? edited(run, before.payload, retryOf) : run
+  if (part === 'chosen' || before.status !== 'succeeded') return again
+  if (marks.kept !== true && wasUndone(change, member, before, once)) return again
+  if (!once && marks.edited !== true && !hasSameArguments(change, member, run, before)) return run
+  return takenOver(change, member, again, before, back?.fork === true || marks.kept === true)
+}
+
+/** `kept`: the earlier instance, or one before it, keeps the work, so it is not undone here. */
+function takenOver(change: Repeating, member: Member, run: RunRow, before: RunRow, kept: boolean): RunRow {
   const set = entriesOf(change, before)
-  if (set !== null) change.taken.set(run.id, set)
+  const undoable = member.net.byKey.get(run.node ?? '')?.undo !== null
+  if (set !== null || kept) {
+    change.taken.set(run.id, { ...(set === null ? {} : { set }), ...(kept ? { kept } : {}) })
+  }
   return {
     ...run,
     // Arguments that are stored separately are stored in the other instance.
@@ -44,18 +65,109 @@ export function takenOver(
     finishedAt: before.finishedAt,
     settledAt: change.now,
     doneSeq: member.seq + 2,
+    ...(kept && undoable ? { meta: markedMeta(run.meta, { kept: true }) } : {}),
   }
 }
 
-/** The child that the earlier instance had at this place; null: there was none, or it must not be taken over. */
-export function childBefore(change: Slots, parent: Member, place: Place): InstanceRow | null {
+/** Marked, so that a retry of this instance keeps the edit. Arguments may name the instance that they are for. */
+function edited(run: RunRow, args: string, earlierId: string): RunRow {
+  const payload = args.replaceAll(earlierId, run.instanceId as string)
+  return { ...run, payload, meta: markedMeta(run.meta, { edited: true }) }
+}
+
+function placeIn({ node, fire, item }: RunRow): EarlierPlace {
+  return { node: node as string, fire, item }
+}
+
+/** Loaded together with what is needed next; null: it only begins where the earlier instance failed. */
+function goingBackOf(
+  change: Slots,
+  member: Member,
+  place: { readonly node: string | null; readonly item: number },
+  once: boolean,
+): GoingBack | null {
+  const { id, retryOf } = member.row
+  const back = slotIn(change, member, SLOT.goingBack.key)
+  if (back !== undefined) return back as GoingBack | null
+  const node = place.node as string
+  const places = placesAround(member, { instanceId: retryOf as string, node, item: place.item })
+  const keys = once ? [SLOT.goingBack.key] : [SLOT.goingBack.key, SLOT.matchedFirings.key(node)]
+  throw new NeedMore({ slots: [{ instanceId: id, keys }], ...(once ? { places } : {}) })
+}
+
+/** What an instance that repeats another knows about a nested workflow at one of its places. */
+export interface EarlierChild {
+  /** It completed, and is taken over. `fork`: the earlier instance keeps it. */
+  readonly done: { readonly id: string; readonly kept: boolean } | null
+  /** It is repeated by the new one. */
+  readonly row: InstanceRow | null
+  readonly back: GoingBack | null
+  /** Replaces its input. */
+  readonly input?: Json
+}
+
+const NO_CHILD: EarlierChild = { done: null, row: null, back: null }
+
+type Earlier = Slots & Pick<WorkingSet, 'asked'>
+
+export function childBefore(change: Earlier, parent: Member, place: Place): EarlierChild {
   const { retryOf } = parent.row
-  if (retryOf === null || place.role !== 'work') return null
+  if (retryOf === null || place.role !== 'work') return NO_CHILD
   const once = firesOnce(parent.net)
-  const found = once ? onlyChild(change, parent, place, retryOf) : matchingChild(change, parent, place, retryOf)
-  if (found?.state !== 'completed') return found
-  const { parentFire: fire, parentItem: item } = found
-  return wasUndone(change, parent, { node: place.node, fire, item, instanceId: retryOf }, once) ? null : found
+  const back = goingBackOf(change, parent, place, once)
+  if (back?.path === null) return NO_CHILD
+  const found = once
+    ? (onlyChild(change, parent, place, retryOf) ?? childTakenOver(change, place, retryOf))
+    : matchingChild(change, parent, place, retryOf)
+  const fire = found?.parentFire ?? 0
+  const part = partOf(parent.net, back, { node: place.node, fire, item: place.item })
+  if (part === 'later') return NO_CHILD
+  if (part === 'chosen') return chosenChild(back as GoingBack, found)
+  if (found === null) return NO_CHILD
+  if (found.state !== 'completed') return unfinishedChild(change, found, back)
+  const done = { node: place.node, fire, item: found.parentItem, instanceId: retryOf }
+  const kept = back?.fork === true || keptBefore(change, found, retryOf)
+  if (!kept && wasUndone(change, parent, done, once)) return NO_CHILD
+  return { ...NO_CHILD, done: { id: found.id, kept } }
+}
+
+/** The earlier instance is a fork and did not do this work itself. */
+function keptBefore(change: Slots, found: InstanceRow, retryOf: string): boolean {
+  return found.parentId !== retryOf && slotOf(change, retryOf, SLOT.goingBack.key)?.fork === true
+}
+
+function chosenChild({ fork, path, args }: GoingBack, found: InstanceRow | null): EarlierChild {
+  const inner = path?.slice(1) ?? []
+  if (inner.length > 0 && found !== null) {
+    return { done: null, row: found, back: { fork, path: inner, ...(args === undefined ? {} : { args }) } }
+  }
+  if (args === undefined) return NO_CHILD
+  return { done: null, row: null, back: { fork, path: null, edited: true }, input: args }
+}
+
+/** Its own retry, with the input it had if that was edited. */
+function unfinishedChild(change: Slots, found: InstanceRow, back: GoingBack | null): EarlierChild {
+  const before = slotOf(change, found.id, SLOT.goingBack.key)
+  const edited = before?.edited === true
+  const own = back?.fork === true || edited
+  return {
+    done: null,
+    row: found,
+    back: own ? { fork: back?.fork === true, path: [], ...(edited ? { edited } : {}) } : null,
+    ...(edited ? { input: slotOf(change, found.id, SLOT.input.key) } : {}),
+  }
+}
+
+/** A nested workflow that the earlier instance had itself taken over belongs to a still earlier one. */
+function childTakenOver(change: Earlier, { node, item }: Place, instanceId: string): InstanceRow | null {
+  const key = item < 0 ? SLOT.result.key(node) : SLOT.itemResult.key(node, item)
+  const value = slotOf<Json>(change, instanceId, key as SlotKey<Json>)
+  if (value === null || !isChildRef(value)) return null
+  const row = change.loaded.instances.get(value.$child)
+  if (row !== undefined) return row.state === 'completed' ? row : null
+  if (change.asked.has(value.$child)) return null
+  change.asked.add(value.$child)
+  throw new NeedMore({ instances: [value.$child] })
 }
 
 function onlyRun(change: Pick<WorkingSet, 'loaded'>, member: Member, run: RunRow, instanceId: string): RunRow | null {
@@ -233,22 +345,4 @@ function itemsAround(place: PlaceAt): readonly PlaceAt[] {
 function portion(item: number): readonly number[] {
   const first = item - (item % PLACES_AT_ONCE)
   return Array.from({ length: PLACES_AT_ONCE }, (_, i) => first + i)
-}
-
-const once = new WeakMap<CompiledNet, boolean>()
-
-/** Whether every node fires at most once: no cycle, and no node that more than one token can reach. */
-function firesOnce(net: CompiledNet): boolean {
-  const known = once.get(net)
-  if (known !== undefined) return known
-  const { nodes, entry } = net.net
-  const entries = new Set(entry)
-  const several = nodes.some(({ key, join }) => {
-    const ways = (net.inDegree.get(key) ?? 0) + (entries.has(key) ? 1 : 0)
-    return join === 'scope' || (join !== 'count' && ways > 1)
-  })
-  const targets = (key: string) => (net.byKey.get(key)?.next.arcs ?? []).flatMap(({ to }) => net.byKey.get(to) ?? [])
-  const answer = !several && findCycle(nodes, ({ key }) => targets(key)) === null
-  once.set(net, answer)
-  return answer
 }

@@ -3,7 +3,8 @@
 import { INSTANCE, type InstanceRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
 import { blank } from '../../../model/table.ts'
-import type { Place } from '../../../net/marking.ts'
+import type { GoingBack } from '../../../net/going-back.ts'
+import type { Outcome, Place } from '../../../net/marking.ts'
 import type { Json, Node } from '../../../net/net.ts'
 import type { About } from '../../../net/slots.ts'
 import { SLOT } from '../../../net/slots.ts'
@@ -27,6 +28,8 @@ export interface NewInstance {
   readonly tenant: string | null
   readonly startKey: string | null
   readonly retryOf: string | null
+  /** Where in that instance it begins; left out or null: where that one failed. */
+  readonly goingBack?: GoingBack | null
   /** Who started it; null: unknown, or its parent did. */
   readonly actor: string | null
   readonly input: Json | null
@@ -71,6 +74,7 @@ export function createInstance(change: WorkingSet, creation: NewInstance): Membe
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   const input = withDefaults(net.net.input, creation.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)
+  if (creation.goingBack != null) putSlot(member, SLOT.goingBack.key, creation.goingBack)
   if (creation.meta !== null) putSlot(member, SLOT.about.key, creation.meta as About)
   if (parent === null) recordStart(change, row, creation.meta as About | null, input)
   putLiterals(member, creation.literals)
@@ -113,9 +117,10 @@ export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpe
   const start = startOf(change, parent, spec)
   if (!spec.attached && !recordDetached(change, parent, place.node, place.fire)) return
   const before = spec.attached ? childBefore(change, parent, place) : null
-  if (before !== null && before.state === 'completed') {
-    keepChild(change, parent, place, before.id)
-    return follow(change, parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
+  if (before !== null && before.done !== null) {
+    keepChild(change, parent, place, before.done.id)
+    const outcome: Outcome = before.done.kept ? { kind: 'succeeded', kept: true } : { kind: 'succeeded' }
+    return follow(change, parent.row.id, { kind: 'ended', place, outcome })
   }
   createInstance(change, {
     id: spec.attached ? change.deps.newId() : detachedAt(change, parent, place.node, place.fire).id,
@@ -123,9 +128,10 @@ export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpe
     parent: { row: parent.row, place, attached: spec.attached },
     tenant: parent.row.tenant,
     startKey: start.startKey ?? null,
-    retryOf: before?.id ?? null,
+    retryOf: before?.row?.id ?? null,
+    goingBack: before?.back ?? null,
     actor: null,
-    input: spec.rendered ? spec.args : (start.input ?? spec.args),
+    input: before?.input ?? (spec.rendered ? spec.args : (start.input ?? spec.args)),
     meta: start.meta === undefined ? null : { meta: start.meta },
     literals: start.literals ?? null,
     items: (start.items as NewInstance['items']) ?? null,

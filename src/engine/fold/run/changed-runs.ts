@@ -44,8 +44,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
     recordRunEvent(change, run, event, { taken_over: true })
     recordRunEvent(change, run, transitionOf(created, 'take_over').event, null)
     change.results.record(run)
-    const set = change.taken.get(run.id)
-    const outcome = { kind: 'succeeded' as const, ...(set === undefined ? {} : { set }) }
+    const outcome = { kind: 'succeeded' as const, ...change.taken.get(run.id) }
     follow(change, run.instanceId, { kind: 'ended', place: placeOf(run), outcome })
     return
   }

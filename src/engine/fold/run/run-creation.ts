@@ -9,7 +9,7 @@ import type { EachWork, Json, Node, RunWork, Timeout } from '../../../net/net.ts
 import type { Retry } from '../../../net/retry/retry.ts'
 import { SLOT } from '../../../net/slots.ts'
 import { dereferenced } from '../dereference.ts'
-import { takenOver } from '../instance/carry-over.ts'
+import { repeated } from '../instance/carry-over.ts'
 import { NeedMore } from '../need.ts'
 import { inputFailure } from '../node-schemas.ts'
 import { slotOf } from '../slots.ts'
@@ -62,10 +62,10 @@ export function runOf(change: Creating, member: Member, effect: RunEffect): RunR
   run.meta = order.meta === null ? null : JSON.stringify(order.meta)
   if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
   if (unwritable !== null) return refused(change, member, run, unwritable)
-  const taken = takenOver(change, member, run)
-  if (taken !== null) return taken
-  const misfit = inputFailure(change, run)
-  return misfit === null ? run : refused(change, member, run, misfit)
+  const given = repeated(change, member, run)
+  if (given.status === 'succeeded') return given
+  const misfit = inputFailure(change, given)
+  return misfit === null ? given : refused(change, member, given, misfit)
 }
 
 /** Results of foreign clients may be nested more deeply than this process can serialise. */

@@ -48,6 +48,7 @@ export function ofRun(facts: TelemetryFacts, data: StoredData): readonly EventDr
     case 'late_success':
     case 'completion.refused':
     case 'run.activated':
+    case 'run.due_now':
     case 'run.prioritized':
     case 'run.deleted':
     case 'run.dismissed':
@@ -100,6 +101,7 @@ function ofUndo(
     case 'late_success':
     case 'completion.refused':
     case 'run.activated':
+    case 'run.due_now':
     case 'run.prioritized':
     case 'run.deleted':
     case 'run.dismissed':

@@ -119,6 +119,7 @@ function ofInstance(facts: TelemetryFacts, data: StoredData): readonly EventDraf
       return [...unbegun(instance, execution), ['failed', payload]]
     }
     case 'instance.retries':
+    case 'instance.forks':
     case 'instance.started':
     case 'instance.patched':
     case 'instance.cancel_requested':

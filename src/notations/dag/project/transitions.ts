@@ -103,6 +103,7 @@ function follow(path: Path, event: StoredEvent, compensates: boolean): void {
     case 'instance.cancelled':
       return path.enter('failed', at)
     case 'instance.retries':
+    case 'instance.forks':
     case 'instance.patched':
     case 'instance.cancel_requested':
     case 'instance.resume_requested':

@@ -65,6 +65,7 @@ export function jobEvents(
     case 'deferred':
     case 'late_success':
     case 'completion.refused':
+    case 'run.due_now':
     case 'run.prioritized':
     case 'run.deleted':
     case 'run.dismissed':

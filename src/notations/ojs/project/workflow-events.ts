@@ -37,6 +37,7 @@ export function workflowEvents(
     case 'instance.cancelled':
       return around(subjects, workflow, false, { error: CANCELLED, ...lasted })
     case 'instance.retries':
+    case 'instance.forks':
     case 'instance.queued':
     case 'instance.dequeued':
     case 'instance.waiting':

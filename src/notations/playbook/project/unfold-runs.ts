@@ -77,6 +77,7 @@ export function ofRun(log: Log, line: StoredEvent, data: StoredData, emit: Emit)
     case 'late_success':
     case 'completion.refused':
     case 'run.activated':
+    case 'run.due_now':
     case 'run.prioritized':
     case 'run.deleted':
     case 'run.dismissed':

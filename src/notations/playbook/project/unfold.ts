@@ -161,6 +161,7 @@ function ofExecution({ instance }: Log, line: StoredEvent, data: Data, emit: Emi
       return emit({ type: 'playbook.finished', status: outcome, payload })
     }
     case 'instance.retries':
+    case 'instance.forks':
     case 'instance.queued':
     case 'instance.started':
     case 'instance.cancel_requested':

@@ -52,6 +52,7 @@ import { searchOn } from './search.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
 import { PostgresSteps } from './steps.ts'
 import { PostgresTrees } from './trees.ts'
+import { PostgresWork } from './work.ts'
 
 const RUNS = `SELECT ${column.selectList(column.RUN, 'r')} FROM workflow.workflow_run r`
 const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i`
@@ -132,6 +133,7 @@ export class PostgresReads implements ExecutionQueries {
   readonly steps: PostgresSteps
   readonly search: SearchQueries
   readonly places: PostgresPlaces
+  readonly work: PostgresWork
   readonly #lanes: Lanes
   readonly #views: Lanes
   readonly #lists: Lanes
@@ -148,6 +150,7 @@ export class PostgresReads implements ExecutionQueries {
     this.steps = new PostgresSteps(views)
     this.search = searchOn(lists)
     this.places = new PostgresPlaces(views)
+    this.work = new PostgresWork(views)
   }
 
   async run(id: string): Promise<RunRow | null> {

@@ -26,6 +26,7 @@ import { searchOn } from './search.ts'
 import { Select } from './select.ts'
 import { stepsOn } from './steps.ts'
 import { SqliteTrees } from './trees.ts'
+import { workOn } from './work.ts'
 
 type GateQueries = Pick<ExecutionQueries, 'gate' | 'shownGates' | 'openGates' | 'listGates'>
 
@@ -40,6 +41,7 @@ export function readsOn(connection: Connection): ExecutionQueries {
     steps: stepsOn(connection),
     search: searchOn(connection),
     places: placesOn(connection),
+    work: workOn(connection),
     ...runQueries(select),
     ...instanceQueries(select),
     ...markingQueries(select),

@@ -1,0 +1,151 @@
+/**
+ * A law of going back: in any net, a retry from any place does exactly that place and what follows from it again, and what it
+ * results in is what a first run results in whose place had the edited arguments.
+ */
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sha256 } from '../../src/kernel/hash.ts'
+import type { Json, Net, Node } from '../../src/net/net.ts'
+import type { Delivery } from '../../src/worker/port.ts'
+import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
+
+const CASES = process.env['PETREL_TEST_FULL'] === '1' ? 200 : 25
+
+/** `before`: of each node, those it waits for, all with smaller numbers. `lists`: nodes that are lists of so many items. */
+interface Shape {
+  readonly before: readonly (readonly number[])[]
+  readonly lists: readonly (number | null)[]
+  /** The place that is chosen, and the one that fails in the first run. */
+  readonly chosen: number
+  readonly failing: number
+  readonly item: number
+}
+
+const shapes: fc.Arbitrary<Shape> = fc.integer({ min: 2, max: 9 }).chain((size) =>
+  fc.record({
+    before: fc.tuple(
+      ...Array.from({ length: size }, (_, i) =>
+        i === 0 ? fc.constant<number[]>([]) : fc.uniqueArray(fc.nat(i - 1), { maxLength: 3 }),
+      ),
+    ),
+    lists: fc.array(fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }), { minLength: size, maxLength: size }),
+    chosen: fc.nat(size - 1),
+    failing: fc.nat(size - 1),
+    item: fc.nat(3),
+  }),
+)
+
+const key = (i: number): string => `n${i}`
+
+/** A node is given the results of those before it. `edit` is part of the arguments, so that it can be edited. */
+function netOf({ before, lists }: Shape): Net {
+  const after = before.map((_, i) => before.flatMap((waits, at) => (waits.includes(i) ? [key(at)] : [])))
+  const nodes = before.map((waits, i): Node => {
+    const given = Object.fromEntries(waits.map((at) => [key(at), `{{ ${key(at)} }}`]))
+    const length = lists[i] ?? null
+    const work: Node['work'] =
+      length === null
+        ? run(key(i), { args: { ...given, edit: 0 } })
+        : {
+            kind: 'each',
+            items: `[${Array.from({ length }, (_, n) => n).join(', ')}]`,
+            body: run(key(i), { args: { ...given, item: '{{ item }}', edit: 0 } }),
+            maxInFlight: null,
+            failFast: false,
+            collect: 'list',
+          }
+    return node(key(i), after[i], { work, join: 'count', retry: ONCE })
+  })
+  return net(nodes, { entry: before.flatMap((waits, i) => (waits.length === 0 ? [key(i)] : [])) })
+}
+
+/** What a worker computes from its arguments: any other argument gives another result. */
+const compute = (payload: Json): string => sha256(JSON.stringify(payload)).slice(0, 8)
+
+function descendants({ before }: Shape, of: number): ReadonlySet<number> {
+  const found = new Set<number>([of])
+  for (const [i, waits] of before.entries()) if (waits.some((at) => found.has(at))) found.add(i)
+  return found
+}
+
+describe.each(PLACES)('a retry from any place of any net on $name', (place) => {
+  let d: Drive
+  beforeEach(async () => {
+    d = await Drive.open(place)
+  })
+  afterEach(async () => {
+    expect(await d.doctor()).toEqual([])
+    await d.close()
+  })
+
+  const placeOf = (w: Delivery): string => (w.item < 0 ? (w.node as string) : `${w.node}/${w.item}`)
+
+  /** Works to the end; `fails` is the place that does, `edits` replaces the edit in the arguments of one. */
+  async function work(fails: string | null, edits: string | null): Promise<string[]> {
+    const done: string[] = []
+    for (;;) {
+      const batch = await d.claim()
+      if (batch.length === 0) return done.sort()
+      for (const w of batch) {
+        const at = placeOf(w)
+        const payload = JSON.parse(w.payload) as { readonly [name: string]: Json }
+        done.push(at)
+        if (at === fails) await d.fail(w, { retryable: false })
+        else await d.succeed(w, compute(at === edits ? { ...payload, edit: 1 } : payload))
+      }
+    }
+  }
+
+  it(`does it and its descendants again, and nothing else: ${CASES} nets`, { timeout: 300_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(shapes, async (shape) => {
+        // What a case that failed has left would be taken by the smaller ones.
+        await work(null, null)
+        const { lists, chosen, failing, item } = shape
+        const flow = netOf(shape)
+        const index = lists[chosen] === null ? -1 : item % (lists[chosen] as number)
+        const chosenPlace = index < 0 ? key(chosen) : `${key(chosen)}/${index}`
+        const failingPlace = lists[failing] === null ? key(failing) : `${key(failing)}/0`
+        const id = await d.start({ net: flow })
+        const first = await work(failingPlace, null)
+        // Runs that the failure cancelled before a worker had them are known as well.
+        const rows = await d.store.read.instanceRuns({ instanceId: id, limit: 1000, after: null })
+        const known = new Set(rows.map((row) => (row.item < 0 ? row.node : `${row.node}/${row.item}`)))
+        const begun = known.has(chosenPlace)
+        const asked = { id, from: { step: key(chosen), ...(index < 0 ? {} : { item: index }) }, patch: { edit: 1 } }
+        if (!begun) {
+          await expect(d.engine.retryInstance({ ...asked, actor: null })).rejects.toMatchObject({
+            code: expect.anything(),
+          })
+          return
+        }
+        const { again, carried } = await d.engine.previewRetry({ ...asked, limit: 100 })
+        const retry = await d.engine.retryInstance({ ...asked, actor: null })
+        const done = await work(null, null)
+        expect(await d.state(retry.id)).toBe('completed')
+
+        // Repeated: the place and its descendants, what had failed, and what never began. Nothing else.
+        const follows = descendants(shape, chosen)
+        const all = lists.flatMap((length, i) =>
+          length === null ? [[i, key(i)] as const] : Array.from({ length }, (_, n) => [i, `${key(i)}/${n}`] as const),
+        )
+        const repeated = all.filter(([i, at]) => {
+          if (i === chosen) return at === chosenPlace || at === failingPlace || !first.includes(at)
+          return follows.has(i) || at === failingPlace || !first.includes(at)
+        })
+        expect(done).toEqual(repeated.map(([, at]) => at).sort())
+
+        // The preview had listed all that the first one knew.
+        const sum = (lines: readonly { readonly count: number }[]) => lines.reduce((n, { count }) => n + count, 0)
+        expect(sum(again)).toBe(repeated.filter(([, at]) => known.has(at)).length)
+        expect(sum(carried)).toBe(known.size - sum(again))
+
+        // The same results as a first run in which that place had the edited arguments.
+        const fresh = await d.start({ net: flow })
+        await work(null, chosenPlace)
+        expect(await d.results(retry.id)).toEqual(await d.results(fresh))
+      }),
+      { numRuns: CASES, seed: 20 },
+    )
+  })
+})
