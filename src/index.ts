@@ -13,6 +13,7 @@ export {
   type Step,
   type StepOptions,
 } from './client/builders.ts'
+export type { BulkOperations, BulkOrder, BulkPreview, BulkSearch } from './client/bulk.ts'
 export type { DeadLetters } from './client/dead-letters.ts'
 export type { EnqueueEntry, EnqueueOptions, TransactionClient } from './client/enqueue.ts'
 export { WorkflowFailed } from './client/errors.ts'
@@ -35,6 +36,7 @@ export { type StepContext, type Stored, type Task, task } from './client/task.ts
 export type { Retention } from './engine/time/retention.ts'
 export { type ErrorCode, PetrelError } from './kernel/errors.ts'
 export type { Logger } from './kernel/logger.ts'
+export type { Operation, OperationItemRow } from './model/bulk/rows.ts'
 export type { UniqueParams } from './model/enqueue.ts'
 export type { GateOptions, GateView } from './model/gates.ts'
 export type { LimitParams } from './model/limits.ts'

@@ -9,6 +9,7 @@ import { defineMigrate } from './commands/admin/migrate.ts'
 import { defineServer } from './commands/admin/server.ts'
 import { defineWorker } from './commands/admin/worker.ts'
 import { defineApprove, defineReject } from './commands/answer.ts'
+import { defineBulk } from './commands/bulk/bulk.ts'
 import { defineCancel } from './commands/cancel.ts'
 import { defineContext } from './commands/context.ts'
 import { defineCheck } from './commands/definitions/check.ts'
@@ -60,6 +61,15 @@ export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Inbox:', commands: [defineSubmit, defineRuns, defineRegistry, defineSchedules, defineGrants] },
   {
     title: 'Operate:',
-    commands: [defineQueues, defineDead, defineRedrive, defineKeys, defineMigrate, defineDoctor, defineBench],
+    commands: [
+      defineBulk,
+      defineQueues,
+      defineDead,
+      defineRedrive,
+      defineKeys,
+      defineMigrate,
+      defineDoctor,
+      defineBench,
+    ],
   },
 ]

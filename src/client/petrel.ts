@@ -26,6 +26,7 @@ import { checkJson } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
 import { type AnyStep, type GivesOf, type Job, job, type Step } from './builders.ts'
+import { BulkOperations } from './bulk.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { keepEngine } from './engine-of.ts'
 import {
@@ -95,6 +96,8 @@ export class Petrel {
   readonly gates: Gates
   /** Finds instances and runs by queries. */
   readonly search: Searches
+  /** One action on everything that a search finds. */
+  readonly operations: BulkOperations
   /** Which runtime may execute a type. */
   readonly registry: TypeRegistry
   readonly #engine: EngineApi
@@ -116,6 +119,7 @@ export class Petrel {
     this.deadLetters = new DeadLetters(engine)
     this.gates = new Gates(engine)
     this.search = new Searches(engine)
+    this.operations = new BulkOperations(engine, (who, useCase, params) => this.#perform(who, useCase, params))
     this.registry = engine.registry
     keepEngine(this, engine)
   }

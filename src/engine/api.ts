@@ -8,6 +8,7 @@ import type { Vocabularies } from './fold/evaluators.ts'
 import type { Records, Storage } from './records.ts'
 import type { Retention } from './time/retention.ts'
 import type { Faults } from './transaction/faults.ts'
+import type { BulkVerbs } from './verbs/bulk.ts'
 import type { DefinitionVerbs } from './verbs/definitions.ts'
 import type { GateVerbs } from './verbs/gates.ts'
 import type { InstanceVerbs } from './verbs/instances.ts'
@@ -16,6 +17,7 @@ import type { RunVerbs } from './verbs/runs.ts'
 import type { ScheduleVerbs } from './verbs/schedules.ts'
 import type { WorkerVerbs } from './verbs/workers.ts'
 
+export type { BulkOperations, OperationOrder } from './control/bulk.ts'
 export type { DefinitionChange } from './intake/deployments.ts'
 export type { CallerTransaction } from './transaction/caller-transaction.ts'
 
@@ -49,7 +51,8 @@ export interface EngineApi
     GateVerbs,
     ScheduleVerbs,
     QueueVerbs,
-    WorkerVerbs {
+    WorkerVerbs,
+    BulkVerbs {
   /** Reads: no locks, and nothing changes. */
   readonly queries: Queries
   readonly records: Records

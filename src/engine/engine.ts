@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import type { EngineApi, EngineOptions } from './api.ts'
 import { createParts, type Parts } from './parts.ts'
 import { recordsOf, storageOf } from './records.ts'
+import { bulkVerbs } from './verbs/bulk.ts'
 import { definitionVerbs } from './verbs/definitions.ts'
 import { gateVerbs } from './verbs/gates.ts'
 import { instanceVerbs } from './verbs/instances.ts'
@@ -31,7 +32,10 @@ export const Engine = {
     const parts = createParts(options, await options.store.now())
     const stopListening = listen(parts)
     const engine = engineOf(parts, closing(parts, stopListening, options.closeStore === true))
-    if (options.sweep !== false) await parts.sweeper.start()
+    if (options.sweep !== false) {
+      parts.bulkRunner.start()
+      await parts.sweeper.start()
+    }
     return engine
   },
 } as const
@@ -46,6 +50,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...scheduleVerbs(parts),
     ...queueVerbs(parts),
     ...workerVerbs(parts),
+    ...bulkVerbs(parts),
     store,
     faults,
     queries: store.read,
@@ -79,13 +84,14 @@ function listen({ store, afterCommit, leases, waiters, pollMs }: Parts): { poll(
 }
 
 function closing(parts: Parts, stop: { poll(): void; wakes(): void }, closeStore: boolean): () => Promise<void> {
-  const { store, leases, sweeper, intake, settler, quotas, sessions, totals, waiters } = parts
+  const { store, leases, sweeper, bulkRunner, intake, settler, quotas, sessions, totals, waiters } = parts
   let closed = false
   return async () => {
     if (closed) return
     closed = true
     stop.poll()
     leases.close()
+    await bulkRunner.close()
     await sweeper.close()
     await intake.idle()
     settler.close()
@@ -126,8 +132,9 @@ class Simulation {
   }
 
   /** The earliest time at which a sweep has something to do; null: never. */
-  nextDueAt(): Promise<number | null> {
-    return this.#store.sweep.nextDueAt()
+  async nextDueAt(): Promise<number | null> {
+    const [due, bulk] = await Promise.all([this.#store.sweep.nextDueAt(), this.#store.bulk.nextDueAt(0)])
+    return due === null || bulk === null ? (due ?? bulk) : Math.min(due, bulk)
   }
 
   /** Whether transitions of an instance were interrupted, so that a sweep continues them. */

@@ -15,6 +15,7 @@ import { Results } from '../views/results.ts'
 import { Reasons } from '../views/why.ts'
 import { AfterCommit } from './after-commit.ts'
 import type { EngineOptions } from './api.ts'
+import { type BulkOperations, bulkOperationsOn } from './control/bulk.ts'
 import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
 import { Repeats } from './control/repeat/repeats.ts'
@@ -25,6 +26,7 @@ import type { Chance } from './fold/run/outcomes.ts'
 import { DefinitionStarts } from './intake/definitions.ts'
 import { Intake } from './intake/intake.ts'
 import { Plans } from './intake/plans.ts'
+import { BulkRunner } from './time/bulk/runner.ts'
 import { ClockWatch } from './time/clock-watch.ts'
 import { InboxScheduler } from './time/inbox-schedules.ts'
 import { PreviousWork } from './time/previous-work.ts'
@@ -102,6 +104,7 @@ interface Controls {
   readonly runControl: RunControl
   readonly gates: GateAnswers
   readonly registry: TypeRegistry
+  readonly bulk: BulkOperations
 }
 
 interface Timed {
@@ -110,6 +113,7 @@ interface Timed {
   readonly inboxSchedules: InboxScheduler
   readonly quotas: Quotas
   readonly clock: ClockWatch
+  readonly bulkRunner: BulkRunner
   readonly sweeper: Sweeper
 }
 
@@ -140,7 +144,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
     timed.completions.forget()
   }
   const afterCommit = new AfterCommit({ ...timed, forget })
-  const { sessions, sweeper, clock, faults } = timed
+  const { sessions, sweeper, bulkRunner, clock, faults } = timed
   /** The commit is valid even if a notification fails: the part concerned finds the change at its next poll. */
   const committed = (done: Committed<unknown>): void => {
     clock.saw(done.change.now)
@@ -150,7 +154,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
       faults.note('after_commit_failed', 'notification', error)
     }
   }
-  links.connect({ sessions, sweeper, afterCommit, committed })
+  links.connect({ sessions, sweeper, bulkRunner, afterCommit, committed })
   return { ...timed, results, reasons, pictures, afterCommit, forget }
 }
 
@@ -240,6 +244,7 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
     runControl: new RunControl(deps),
     gates: new GateAnswers(deps),
     registry: typeRegistryOn(parts.store, links.wakeAll),
+    bulk: bulkOperationsOn({ ...parts, bulkDueAt: links.bulkDueAt }),
   }
 }
 
@@ -256,21 +261,24 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
       await inboxSchedules.reschedule(now)
     },
   })
+  const bulkRunner = new BulkRunner({ ...deps, controlled: links.controlled })
   const sweeper = new Sweeper({
     ...deps,
     scheduleFires,
     inboxSchedules,
+    bulkRunner,
     quotas,
     clock,
     wake: links.wakeAll,
     noteStarts: noteStartsOf(parts),
   })
-  return { schedules, scheduleFires, inboxSchedules, quotas, clock, sweeper }
+  return { schedules, scheduleFires, inboxSchedules, quotas, clock, bulkRunner, sweeper }
 }
 
 interface Targets {
   readonly sessions: Sessions
   readonly sweeper: Sweeper
+  readonly bulkRunner: BulkRunner
   readonly afterCommit: AfterCommit
   readonly committed: (committed: Committed<unknown>) => void
 }
@@ -296,6 +304,10 @@ class Links {
   readonly wakeAll = (): void => this.#connected.afterCommit.wake(null)
 
   readonly sweepAt = (at: number): void => this.#connected.sweeper.dueAt(at)
+
+  readonly bulkDueAt = (at: number): void => this.#connected.bulkRunner.dueAt(at)
+
+  readonly controlled = (): void => this.#connected.afterCommit.controlled()
 
   readonly polled = <T>(worker: string, claim: Promise<T>): Promise<T> => {
     const { observers } = this.#connected.afterCommit

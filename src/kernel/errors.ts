@@ -203,6 +203,7 @@ export type Subject =
   | 'webhook delivery'
   | 'key'
   | 'registry entry'
+  | 'bulk operation'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

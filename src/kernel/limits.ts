@@ -30,6 +30,11 @@ export const MAX_LISTED_MISTAKES = 100
 /** Suggestions per file. Each one compares a name with every other name. */
 export const MAX_SUGGESTIONS = 20
 
+/** Items per minute of a bulk operation. */
+export const MAX_BULK_RATE = 60_000
+/** Why a bulk operation was ordered, in characters. */
+export const MAX_REASON_LENGTH = 1_000
+
 /** The longest delay of a run that continues later: a year and a day. Longer waits belong in a schedule. */
 export const MAX_LATER_MS = 366 * 86_400_000
 

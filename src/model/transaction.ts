@@ -1,5 +1,6 @@
 /** What a transaction loads, what it has loaded, and what it writes. */
 
+import type { BulkDelta, BulkNeed, LoadedBulk } from './bulk/work.ts'
 import type { NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow } from './definitions.ts'
 import type { EventRow } from './events/events.ts'
@@ -90,6 +91,7 @@ export interface Need extends FiringNeed {
   readonly definitions?: readonly DefinitionName[]
   /** Leased runs handed to a session in reply to a report: answers a repeated report. */
   readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
+  readonly bulk?: readonly BulkNeed[]
 }
 
 /** Which runs a worker may take. Queues are exact names, types are in the format of type-filter.ts; null: any. */
@@ -166,6 +168,8 @@ export interface Loaded extends FiringsLoaded {
   readonly definitions: ReadonlyMap<string, readonly DefinitionHead[]>
   /** Key: `${sessionId}/${reportId}`. */
   readonly handedBy: ReadonlyMap<string, readonly RunRow[]>
+  /** null: nothing was requested of bulk operations. */
+  readonly bulk?: LoadedBulk | null
 }
 
 /** What to write. Rows in `update` are complete new rows; stores write only the columns that can change. */
@@ -209,5 +213,6 @@ export interface Delta {
   readonly commands?: { readonly put?: readonly NewCommand[] }
   /** Those that exist already stay as they are. */
   readonly terms?: readonly TermRow[]
+  readonly bulk?: BulkDelta
   readonly events?: readonly EventRow[]
 }

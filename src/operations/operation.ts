@@ -7,7 +7,6 @@ import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
 import { Bounds } from './queues/bounds.ts'
-import { BulkChanges } from './runs/bulk-changes.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
 /** The services available to operations. */
@@ -17,7 +16,6 @@ export interface Services {
   readonly watch: InstanceWatch
   readonly argumentChecks: ArgumentChecks
   readonly bounds: Bounds
-  readonly bulk: BulkChanges
 }
 
 export interface Use extends Services {
@@ -44,12 +42,9 @@ export class Operations {
   constructor({
     engine,
     logger,
-    closing = null,
   }: {
     readonly engine: EngineApi
     readonly logger: Logger | null
-    /** Aborted when the process shuts down: long changes stop at their current point. */
-    readonly closing?: AbortSignal | null
   }) {
     const watch = new InstanceWatch(engine.queries)
     const argumentChecks = new ArgumentChecks({ schemaByUri: (uri) => engine.records.settings.schemaByUri(uri) })
@@ -58,7 +53,6 @@ export class Operations {
       logger,
       watch,
       bounds: new Bounds(engine),
-      bulk: new BulkChanges(closing),
       argumentChecks,
     }
   }

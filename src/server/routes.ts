@@ -1,6 +1,7 @@
 /** The routes of the server, group by group: what it serves, and what the document describes. */
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
+import { BULK_ROUTES } from './bulk/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { DECIDE_ROUTES } from './gates/decide.ts'
@@ -20,6 +21,7 @@ export const CORE_ROUTES = [
   ...INSTANCE_ROUTES,
   ...SAGA_ROUTES,
   ...GATE_ROUTES,
+  ...BULK_ROUTES,
 ]
 
 /** Of the server itself. */

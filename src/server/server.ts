@@ -84,7 +84,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   guardAnswers(app)
   compressAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
-  const operations = new Operations({ engine, logger, closing: closing.signal })
+  const operations = new Operations({ engine, logger })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
   const metrics = measure(app, engine, version)

@@ -4,6 +4,7 @@
  * before commit), so it must depend only on what was loaded. No SQL exists outside the two stores.
  */
 
+import type { BulkQueries } from '../model/bulk/work.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Definitions } from '../model/definitions.ts'
 import type { Queries } from '../model/queries/queries.ts'
@@ -58,6 +59,7 @@ export interface Store {
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
+  readonly bulk: BulkQueries
 }
 
 export interface Transaction<T> {

@@ -18,6 +18,7 @@ const PAGES = [
   'expressions.md',
   'gates.md',
   'ojs.md',
+  'operate/bulk.md',
   'operate/search.md',
   'operate/schedules.md',
   'operate/timeline.md',

@@ -70,13 +70,13 @@ export async function connect(options: Shared, how: ConnectHow): Promise<EngineA
   return openEngine(url, { ...how.engine, migrate: how.create })
 }
 
-/** Opens, runs the body, closes; a command that only reads or changes one thing does not sweep. */
+/** `sweep`: this process does what time requires, too. A command that only reads or changes one thing does not. */
 async function withEngine<T>(
   options: Shared,
   body: (engine: EngineApi) => Promise<T>,
-  { create }: Pick<ConnectHow, 'create'> = { create: false },
+  { create, sweep }: Pick<ConnectHow, 'create'> & { readonly sweep: boolean },
 ): Promise<T> {
-  const engine = await connect(options, { create, engine: { sweep: false } })
+  const engine = await connect(options, { create, engine: { sweep } })
   try {
     return await body(engine)
   } finally {
@@ -88,10 +88,15 @@ async function withEngine<T>(
 export async function withOperations<T>(
   options: Shared,
   body: (perform: Perform, reading: ShellReading) => Promise<T>,
-  { create = false, caller = operator(actor()) }: { readonly create?: boolean; readonly caller?: Caller } = {},
+  {
+    create = false,
+    sweep = false,
+    caller = operator(actor()),
+  }: { readonly create?: boolean; readonly sweep?: boolean; readonly caller?: Caller } = {},
 ): Promise<T> {
   const { Operations } = await import('../../operations/operation.ts')
-  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(caller), engine), { create })
+  const perform = (engine: EngineApi) => body(new Operations({ engine, logger: null }).for(caller), engine)
+  return withEngine(options, perform, { create, sweep })
 }
 
 function sqliteFile(url: string): string | null {

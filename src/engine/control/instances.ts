@@ -26,7 +26,7 @@ import type { Transactor } from '../transaction/transactor.ts'
 
 export interface ControlDeps {
   readonly store: Store
-  readonly transactor: Transactor
+  readonly transactor: Pick<Transactor, 'run'>
   readonly offers: () => readonly Offer[]
   readonly maxPayloadBytes: number
 }

@@ -23,7 +23,7 @@ const RUNS_AT_ONCE = 1000
 
 export interface RunControlDeps {
   readonly store: Store
-  readonly transactor: Transactor
+  readonly transactor: Pick<Transactor, 'run'>
   readonly offers: () => readonly Offer[]
 }
 

@@ -1,10 +1,11 @@
 /** What a transaction writes: the rows that its fold has changed. */
 
+import type { BulkDelta } from '../../model/bulk/work.ts'
 import { eventRow } from '../../model/events/events.ts'
 import type { InstanceRow, SlotRow } from '../../model/rows.ts'
 import type { Delta } from '../../model/transaction.ts'
 import { freezeItems } from './instance/item-chunks.ts'
-import type { Member, WorkingSet } from './working-set.ts'
+import type { BulkChanges, Member, WorkingSet } from './working-set.ts'
 
 export function deltaOf(change: WorkingSet): Delta {
   const insert: InstanceRow[] = []
@@ -46,8 +47,13 @@ export function deltaOf(change: WorkingSet): Delta {
     uniques: { put: [...change.uniques.values()] },
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
     ...(change.terms.size === 0 ? {} : { terms: [...change.terms.values()] }),
+    ...(change.bulk === null ? {} : { bulk: bulkDelta(change.bulk) }),
     events: change.events.map(eventRow),
   }
+}
+
+function bulkDelta({ operations, items, trees }: BulkChanges): BulkDelta {
+  return { operations: [...operations.values()], items: [...items.values()], trees: [...trees] }
 }
 
 /** Literal items are stored completely: later portions need them, and so does a retry of this instance. */

@@ -4,6 +4,7 @@
  * A function that lacks something throws NeedMore; the transaction loads it and folds again from the beginning.
  */
 
+import type { OperationItemRow, OperationRow } from '../../model/bulk/rows.ts'
 import type { Command, NewCommand } from '../../model/commands.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
@@ -80,6 +81,16 @@ export interface DetachedChild {
   readonly before: boolean
 }
 
+/** What a transaction changes of bulk operations. */
+export interface BulkChanges {
+  /** By id. */
+  readonly operations: Map<string, OperationRow>
+  /** By itemKey. */
+  readonly items: Map<string, OperationItemRow>
+  /** Roots of ended trees to remove. */
+  readonly trees: Set<string>
+}
+
 export class WorkingSet {
   readonly loaded: Loaded
   readonly now: number
@@ -121,6 +132,8 @@ export class WorkingSet {
   readonly shared = new Map<string, boolean>()
   /** Relative times of new runs: part of their `created` event, in case the clock is set back. */
   readonly counted = new Map<string, { readonly delay_ms?: number; readonly expires_in_ms?: number }>()
+  /** null: nothing. */
+  bulk: BulkChanges | null = null
   readonly endedIds: string[] = []
   /** Quotas under which this transaction found or put an instance in the queue. */
   readonly queuedUnder = new Set<string>()

@@ -24,6 +24,7 @@ import { CHUNK, type Find, Findings, idOf } from '../transaction/findings.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Settler } from '../transaction/settle.ts'
 import type { Transactor } from '../transaction/transactor.ts'
+import type { BulkRunner } from './bulk/runner.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { InboxScheduler } from './inbox-schedules.ts'
 import type { Quotas } from './quotas.ts'
@@ -46,6 +47,7 @@ export interface SweeperDeps {
   readonly settler: Settler
   readonly scheduleFires: ScheduleFires
   readonly inboxSchedules: InboxScheduler
+  readonly bulkRunner: BulkRunner
   readonly clock: ClockWatch
   readonly quotas: Quotas
   readonly offers: () => readonly Offer[]
@@ -291,6 +293,7 @@ export class Sweeper {
           idOf,
           (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
         ),
+      bulk_operations: () => this.#fire('bulk operations', () => this.#deps.bulkRunner.run()),
       retention: () => this.#fire('retention', () => this.#prune()),
     }
   }

@@ -12,6 +12,19 @@ interface Version {
   readonly version: string
 }
 
+/** A bulk operation, with its counts at that moment. */
+interface BulkOperation {
+  readonly operation: string
+  readonly action: string
+  readonly target: 'instances' | 'runs'
+  readonly reason: string | null
+  readonly rate: number | null
+  readonly matched: number
+  readonly succeeded: number
+  readonly refused: number
+  readonly failed: number
+}
+
 export interface StoreEventData {
   'queue.paused': { readonly queue: string }
   'queue.resumed': { readonly queue: string }
@@ -39,6 +52,12 @@ export interface StoreEventData {
   }
   'registry.changed': RegistryEntry
   'registry.removed': RegistryEntry
+  'operation.created': BulkOperation
+  'operation.progressed': BulkOperation
+  'operation.stopped': BulkOperation
+  'operation.resumed': BulkOperation
+  'operation.rate_changed': BulkOperation
+  'operation.completed': BulkOperation
   'store.reset': null
 }
 
@@ -54,5 +73,11 @@ export const STORE_EVENTS = {
   'workflow.triggered': 'An event started instances of definitions.',
   'registry.changed': 'A type was listed in the registry, or changed.',
   'registry.removed': 'A type was removed from the registry.',
+  'operation.created': 'A bulk operation was ordered.',
+  'operation.progressed': 'A bulk operation has got this far; recorded every five seconds.',
+  'operation.stopped': 'A bulk operation was stopped.',
+  'operation.resumed': 'A stopped bulk operation was resumed.',
+  'operation.rate_changed': 'The rate of a bulk operation was changed.',
+  'operation.completed': 'A bulk operation has settled all of its items.',
   'store.reset': 'A database for tests was emptied.',
 } as const satisfies Record<keyof StoreEventData, string>

@@ -1,5 +1,6 @@
 /** Rows and columns on Postgres, derived from the descriptions of the tables. */
 
+import { OPERATION_ITEM as OPERATION_ITEMS, OPERATION as OPERATIONS } from '../../model/bulk/rows.ts'
 import { COMMAND as COMMANDS } from '../../model/commands.ts'
 import { DEFINITION as DEFINITIONS, type DefinitionHead } from '../../model/definitions.ts'
 import * as rows from '../../model/rows.ts'
@@ -63,6 +64,8 @@ export const EVENT = table(rows.EVENT)
 export const DEFINITION = table(DEFINITIONS)
 export const COMMAND = table(COMMANDS)
 export const FIRE = table(FIRES)
+export const OPERATION = table(OPERATIONS)
+export const OPERATION_ITEM = table(OPERATION_ITEMS)
 /** The views of sagas. */
 export const SAGA = table(SAGAS)
 export const SAGA_STEP = table(SAGA_STEPS)

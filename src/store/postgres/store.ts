@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { StoreUnusableError } from '../../kernel/store-errors.ts'
+import type { BulkQueries } from '../../model/bulk/work.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
 import type { Queries } from '../../model/queries/queries.ts'
@@ -27,6 +28,7 @@ import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
 import { reset } from './reset.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
+import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -75,6 +77,7 @@ export class PostgresStore implements Store {
   readonly definitions: Definitions
   readonly commands: Commands
   readonly #schema = new SchemaCheck()
+  readonly bulk: BulkQueries
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #listings = new KnownListings()
@@ -156,6 +159,7 @@ export class PostgresStore implements Store {
       now: () => this.now(),
     })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
+    this.bulk = bulkOn({ reads: this.#reads, timers: this.#timers })
   }
 
   async migrate(): Promise<Migrated> {

@@ -8,6 +8,7 @@ import { probeWrite } from './probe.ts'
 import { readsOn } from './read/reads.ts'
 import { reset } from './reset.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
+import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -80,5 +81,6 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     inboxSchedules,
     definitions,
     commands: commandsOn(connection),
+    bulk: bulkOn(connection),
   }
 }

@@ -2,7 +2,7 @@
 import { PetrelError } from '../../../kernel/errors.ts'
 import { canonical, sha256 } from '../../../kernel/hash.ts'
 import { storableText } from '../../../kernel/json-limits.ts'
-import { scopedName } from '../../../kernel/scoped-names.ts'
+import { type EngineKey, storedKey } from '../../../kernel/scoped-names.ts'
 import type { RepeatedFrom } from '../../../model/events/instance-events.ts'
 import type { Preview, RepeatAsked } from '../../../model/queries/repeats.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
@@ -30,7 +30,7 @@ import { type Repetition, type RepetitionDeps, repetitionOf } from './repetition
 
 export interface RepeatDeps {
   readonly store: Store
-  readonly transactor: Transactor
+  readonly transactor: Pick<Transactor, 'run'>
   readonly nets: Nets
   readonly offers: () => readonly Offer[]
   readonly newId: () => string
@@ -62,12 +62,14 @@ export class Repeats {
   }
 
   /** Starts a new instance of the same net. */
-  async repeat(p: RepeatAsked & { readonly startKey?: string; readonly actor: string | null }): Promise<Started> {
+  async repeat(
+    p: RepeatAsked & { readonly startKey?: string | EngineKey; readonly actor: string | null },
+  ): Promise<Started> {
     const { newId, maxPayloadBytes } = this.#deps
     if (p.input !== undefined) storableText(p.input, 'input', maxPayloadBytes)
     const repetition = await repetitionOf(this.#reading, p)
     const { old } = repetition
-    const startKey = p.startKey === undefined ? null : scopedName(p.startKey, old.tenant)
+    const startKey = storedKey(p.startKey, old.tenant ?? undefined)
     const asked: Asked = { id: newId(), startKey, actor: p.actor, fork: p.fork === true, input: p.input }
     const act = async (): Promise<Started> => {
       const { transactor, offers } = this.#deps

@@ -69,6 +69,12 @@ const GIVES_TELEMETRY: Readonly<Record<EventType, boolean>> = {
   'workflow.triggered': false,
   'registry.changed': false,
   'registry.removed': false,
+  'operation.created': false,
+  'operation.progressed': false,
+  'operation.stopped': false,
+  'operation.resumed': false,
+  'operation.rate_changed': false,
+  'operation.completed': false,
   'store.reset': false,
 }
 

@@ -165,6 +165,12 @@ const IN_FEED: Readonly<Record<StoreEventType, boolean>> = {
   'workflow.triggered': false,
   'registry.changed': false,
   'registry.removed': false,
+  'operation.created': false,
+  'operation.progressed': false,
+  'operation.stopped': false,
+  'operation.resumed': false,
+  'operation.rate_changed': false,
+  'operation.completed': false,
   'store.reset': false,
 }
 

@@ -22,6 +22,7 @@ import type { Call, Fields } from '../connection/statement.ts'
 import { type ForeignLocks, Touched } from '../foreign-locks.ts'
 import type { Listings } from '../listings.ts'
 import * as definition from '../tables/definitions.ts'
+import { BulkLoading } from './bulk.ts'
 import { candidatesCall, urgencyCalls } from './claimable.ts'
 import { asked, Firings } from './firings.ts'
 import * as locked from './locked.ts'
@@ -70,6 +71,7 @@ export class Loading implements Loaded {
   readonly schedules = new Map<string, ScheduleRow>()
   readonly definitions = new Map<string, DefinitionHead[]>()
   readonly handedBy = new Map<string, RunRow[]>()
+  bulk: BulkLoading | null = null
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
   readonly heldRuns = new Map<string, RunRow>()
   /** null: in a transaction of the caller, which hands out no work. */
@@ -112,6 +114,7 @@ export class Loading implements Loaded {
     this.#slotParts(need, calls)
     calls.push(...this.#firings.calls(need))
     this.#otherParts(need, calls)
+    if (need.bulk !== undefined) calls.push(...(this.bulk ??= new BulkLoading()).calls(need.bulk))
     return calls
   }
 

@@ -75,6 +75,19 @@ const REMOVE_TREES = [
     'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
   ),
 ]
+const RUN_IDS = `ARRAY (SELECT r.id FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
+     WHERE i.root_id = $1::uuid)`
+const TREE_IDS = 'ARRAY (SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = $1::uuid)'
+/** It was read before; an instance of it that has been resumed since refuses the transaction. */
+const EXPECT_ENDED = statement(
+  `SELECT workflow.expect_count(count(*), 0) FROM workflow.workflow_instance i
+   WHERE i.root_id = $1::uuid AND i.ended_at IS NULL`,
+)
+const REMOVE_TREE = [
+  EXPECT_ENDED,
+  ...REMOVE_RUNS.map(({ text }) => statement(text.replaceAll('$1::uuid[]', RUN_IDS))),
+  ...REMOVE_TREES.map(({ text }) => statement(text.replaceAll('$1::uuid[]', TREE_IDS))),
+]
 const FORGET_SESSIONS = statement(
   `DELETE FROM workflow.workflow_worker d WHERE d.id IN (
      SELECT w.id FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
@@ -110,17 +123,50 @@ export async function prunable(
   return [...new Set(found.flat())].slice(0, limit).map((id) => ({ id }))
 }
 
+/** An ended tree, with everything that belongs to it, in the transaction of the caller. */
+export function removeTreeCalls(rootId: string): Call[] {
+  return REMOVE_TREE.map((known) => ({ statement: known, values: [rootId] }))
+}
+
+/** Runs of a tree that has more than `limit`, not its instances: what is left is still a tree. */
+export async function trimTree(
+  lanes: Lanes,
+  { rootId, limit }: { readonly rootId: string; readonly limit: number },
+): Promise<number> {
+  return undoingFailures(lanes, async (client) => {
+    const ids: string[] = []
+    const members = [rootId]
+    const list = (into: string[]) => (fields: Fields) => void into.push(fields[0] as string)
+    await fly(client, [BEGIN, { statement: MEMBERS, values: [uuidArray([rootId])], row: list(members) }])
+    const values = [uuidArray(members), String(limit + 1)]
+    await fly(client, [{ statement: RUNS_OF_TREES, values, row: list(ids) }])
+    const some = ids.length <= limit ? [] : ids.slice(0, limit)
+    const remove = REMOVE_RUNS.map((known): Call => ({ statement: known, values: [uuidArray(some)] }))
+    await fly(client, [...(some.length === 0 ? [] : remove), COMMIT])
+    return some.length
+  })
+}
+
 export async function prune(lanes: Lanes, params: PruneParams): Promise<number> {
+  const rows = await undoingFailures(lanes, (client) => pruneRows(client, params))
+  if (onlyRows(params)) return rows
   try {
-    const rows = await lanes.use(async (lane) => {
+    return rows + (await prunePartitions(lanes, params.eventsBefore))
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function undoingFailures<T>(lanes: Lanes, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  try {
+    return await lanes.use(async (lane) => {
       try {
-        return await pruneRows(lane.client, params)
+        return await work(lane.client)
       } catch (error) {
         if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
         throw error
       }
     })
-    return onlyRows(params) ? rows : rows + (await prunePartitions(lanes, params.eventsBefore))
   } catch (error) {
     throw toStoreError(error)
   }

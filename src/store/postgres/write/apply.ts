@@ -8,6 +8,7 @@ import { inserter, textArray, updater, upserter, uuidArray } from '../connection
 import { type Call, statement } from '../connection/statement.ts'
 import type { Loading } from '../load/loading.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
+import { bulkCalls } from '../tables/bulk.ts'
 import { pushFires, REMOVE_FIRES } from '../tables/fires.ts'
 
 /** A trigger protects the steps of a running workflow; the engine first detaches the ones it removes. */
@@ -171,6 +172,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   pushRules(delta, loaded, calls)
   pushRecords(delta, calls)
   if (given(delta.terms)) calls.push(insertTerms(sorted(delta.terms, byTerm)))
+  if (delta.bulk !== undefined) calls.push(...bulkCalls(delta.bulk))
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
 }

@@ -36,6 +36,7 @@ import {
 } from '../row/narrow-rows.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
+import { BulkLoading } from './bulk.ts'
 import { candidates, urgency } from './claimable.ts'
 import { childAt, latestChild, latestRun, nextFire, ranOf, runAt } from './firings.ts'
 import { resultAt, resultOf } from './results.ts'
@@ -104,6 +105,7 @@ export class Loading implements Loaded {
   readonly schedules = new Map<string, ScheduleRow>()
   readonly definitions = new Map<string, readonly DefinitionHead[]>()
   readonly handedBy = new Map<string, readonly RunRow[]>()
+  bulk: BulkLoading | null = null
 
   /** Every row seen in this transaction, by whatever load: an update writes what differs from it. */
   readonly knownRuns = new Map<string, RunRow>()
@@ -259,6 +261,10 @@ export class Loading implements Loaded {
       for (const name of names) to.definitions.set(definitionKey(name), loadVersions(to.#connection, name))
     },
     handedBy: (to, wanted) => to.#handedBy(wanted),
+    bulk: (to, wanted) => {
+      to.bulk ??= new BulkLoading(to.#connection, to.now)
+      to.bulk.load(wanted)
+    },
   }
 
   #limitRows(keys: readonly string[]): void {

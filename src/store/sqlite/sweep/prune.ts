@@ -4,6 +4,7 @@
  * that a partly removed tree is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator; a
  * bare run that was deleted is removed by the time of its deletion.
  */
+import { StoreConflictError } from '../../../kernel/store-errors.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
 
@@ -44,6 +45,8 @@ const EVENTS_OF_RUN = `DELETE FROM workflow_event WHERE workflow_id = ? AND id <
 const OLD_EVENTS = `DELETE FROM workflow_event WHERE id IN (
   SELECT id FROM workflow_event WHERE created_at < ?1 AND id < (SELECT max(id) FROM workflow_event) ORDER BY id LIMIT ?2)`
 const OLDEST_EVENT = 'SELECT created_at FROM workflow_event ORDER BY id LIMIT 1'
+export const OPEN_MEMBER = `SELECT id FROM workflow_instance
+  WHERE parent_id IS NOT NULL AND root_id = ? AND ended_at IS NULL LIMIT 1`
 const PARTS = ['workflow_slot', 'workflow_item', 'workflow_gate'] as const
 const DEAD_SESSIONS = `DELETE FROM workflow_worker WHERE state = 'dead' AND expires_at < ?1 AND NOT EXISTS (
   SELECT 1 FROM workflow_run WHERE status = 'leased' AND session_id = workflow_worker.id)`
@@ -87,6 +90,23 @@ export function prune(connection: Connection, { endedBefore, eventsBefore, limit
 
 function pruneRuns(connection: Connection, ids: readonly string[]): number {
   return ids.reduce((removed, id) => removed + removeRun(connection, id), 0)
+}
+
+/** Runs of a tree that has more than `limit`, not its instances: what is left is still a tree. */
+export function trimTree(connection: Connection, root: string, limit: number): number {
+  const runs = connection.statement(RUNS_OF_TREE).all(root, limit + 1)
+  if (runs.length <= limit) return 0
+  for (const [id] of runs.slice(0, limit)) removeRun(connection, id as string)
+  return limit
+}
+
+/** An ended tree, with everything that belongs to it, in the transaction of the caller. */
+export function removeWholeTree(connection: Connection, root: string): void {
+  const open = connection.statement(OPEN_MEMBER).get(root)
+  if (open !== undefined) throw new StoreConflictError('tree_open', `instance ${open[0]} has not ended`)
+  for (const [id] of connection.statement(RUNS_OF_TREE).all(root, -1)) removeRun(connection, id as string)
+  remove(connection, EVENTS_OF_TREE, root, -1)
+  removeTree(connection, root)
 }
 
 function pruneTrees(connection: Connection, roots: readonly string[], limit: number): number {

@@ -19,6 +19,7 @@ import { storeFailure } from '../failure.ts'
 import type { Loading } from '../load/loading.ts'
 import { upserter } from '../row/put.ts'
 import { RowWriter, storable } from '../row/writer.ts'
+import { writeBulk } from '../tables/bulk.ts'
 import { putCommand } from '../tables/commands.ts'
 import { putDefinition, restoreDefinition, retireDefinition, tagDefinition } from '../tables/definitions.ts'
 import { putFire, REMOVE_FIRES } from '../tables/fires.ts'
@@ -206,4 +207,5 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   }
   for (const schedule of delta.schedules?.put ?? []) putSchedule(connection, schedule)
   for (const fire of delta.fires ?? []) putFire(connection, fire)
+  if (delta.bulk !== undefined) writeBulk(connection, delta.bulk)
 }

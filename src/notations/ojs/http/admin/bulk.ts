@@ -1,8 +1,7 @@
 /** /ojs/v1/admin/jobs/bulk: retry and cancel many jobs, and empty a queue. Each must be confirmed. */
 import type { FastifyReply } from 'fastify'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
-import { cancelRuns, redriveRuns, showBulkChange } from '../../../../operations/runs/bulk.ts'
-import type { BulkChange } from '../../../../operations/runs/bulk-changes.ts'
+import { type BulkChange, cancelRuns, redriveRuns, showBulkChange } from '../../../../operations/runs/bulk.ts'
 import { flag, list, named, object, optional, text, time, type Value, whole, word } from '../../../../wire/schema.ts'
 import { JOB_STATES, type JobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
@@ -93,11 +92,7 @@ export const BULK_ROUTES = [
     async ({ params: { id }, perform }) => {
       const found = await perform(showBulkChange, { id })
       if (found !== null) return bulkWire(found)
-      throw notFound(
-        'bulk operation',
-        id,
-        'Only the server that executes it can return it, until a hundred more have begun.',
-      )
+      throw notFound('bulk operation', id, 'It is removed thirty days after it has ended.')
     },
   ),
 
@@ -114,7 +109,7 @@ export const BULK_ROUTES = [
     async ({ params, body, perform, reply }) => {
       const { filter, states } = confirmed(body, WAITING)
       const own = { ...filter, queue: queueName(params.name) }
-      return { ...purged(reply, await perform(cancelRuns, { filter: own, purge: true })), states }
+      return { ...purged(reply, await perform(cancelRuns, { filter: own, word: 'purge' })), states }
     },
   ),
 ]
@@ -133,25 +128,36 @@ export function confirmed(
 
 /** 202 while it continues. */
 export function begun(reply: FastifyReply, change: BulkChange): Value<typeof BulkOperation> {
-  if (change.status === 'running') reply.code(202).header('location', `/ojs/v1/admin/jobs/bulk/${change.id}`)
+  const { id, state } = change.operation
+  if (state === 'running') reply.code(202).header('location', `/ojs/v1/admin/jobs/bulk/${id}`)
   return bulkWire(change)
 }
 
 export function purged(reply: FastifyReply, change: BulkChange): Value<typeof Purged> {
-  return { ...begun(reply, change), purged_count: change.succeeded }
+  return { ...begun(reply, change), purged_count: change.operation.succeeded }
 }
 
-function bulkWire({ id, action, status, endedAt, ...change }: BulkChange): Value<typeof BulkOperation> {
-  const { matched, succeeded, failed, errors, startedAt } = change
+type Word = 'retry' | 'cancel' | 'purge'
+
+/** Of every action on runs. */
+const WORDS: { readonly [action: string]: Word } = {
+  redrive: 'retry',
+  cancel: 'cancel',
+  delete: 'purge',
+  dismiss: 'purge',
+}
+
+function bulkWire({ operation, errors }: BulkChange): Value<typeof BulkOperation> {
+  const { id, action, state, parameters, matched, succeeded, refused, failed, createdAt, endedAt } = operation
   return {
     operation_id: id,
-    action,
-    status,
+    action: (parameters.word ?? WORDS[action] ?? 'cancel') as Word,
+    status: state,
     matched,
     succeeded,
-    failed,
-    errors: errors.map(({ runId, message }) => ({ job_id: runId, error: message })),
-    started_at: timeText(startedAt),
+    failed: refused + failed,
+    errors: errors.map(({ itemId, message }) => ({ job_id: itemId, error: message ?? '' })),
+    started_at: timeText(createdAt),
     ...(endedAt === null ? {} : { ended_at: timeText(endedAt) }),
   }
 }
