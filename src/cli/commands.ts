@@ -17,6 +17,7 @@ import { defineDefinitions } from './commands/definitions/definitions.ts'
 import { defineDeploy } from './commands/definitions/deploy.ts'
 import { defineRegistry } from './commands/definitions/registry.ts'
 import { defineSchedules } from './commands/definitions/schedules.ts'
+import { defineErrors } from './commands/errors.ts'
 import { defineEvent } from './commands/event.ts'
 import { defineGates, defineLink } from './commands/gates.ts'
 import { defineLs } from './commands/ls.ts'
@@ -63,6 +64,7 @@ export const COMMANDS: readonly CommandGroup[] = [
     title: 'Operate:',
     commands: [
       defineBulk,
+      defineErrors,
       defineQueues,
       defineDead,
       defineRedrive,

@@ -36,6 +36,7 @@ import {
   onTransaction,
   type TransactionClient,
 } from './enqueue.ts'
+import { ErrorGroups } from './error-groups.ts'
 import { Gates } from './gates.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
 import { type InstanceFilter, instanceQuery, type RunFilter, runQuery } from './listing.ts'
@@ -98,6 +99,8 @@ export class Petrel {
   readonly search: Searches
   /** One action on everything that a search finds. */
   readonly operations: BulkOperations
+  /** Failures for good, grouped by their cause. */
+  readonly errors: ErrorGroups
   /** Which runtime may execute a type. */
   readonly registry: TypeRegistry
   readonly #engine: EngineApi
@@ -120,6 +123,7 @@ export class Petrel {
     this.gates = new Gates(engine)
     this.search = new Searches(engine)
     this.operations = new BulkOperations(engine, (who, useCase, params) => this.#perform(who, useCase, params))
+    this.errors = new ErrorGroups(engine)
     this.registry = engine.registry
     keepEngine(this, engine)
   }

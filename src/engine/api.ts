@@ -10,6 +10,7 @@ import type { Retention } from './time/retention.ts'
 import type { Faults } from './transaction/faults.ts'
 import type { BulkVerbs } from './verbs/bulk.ts'
 import type { DefinitionVerbs } from './verbs/definitions.ts'
+import type { ErrorVerbs } from './verbs/errors.ts'
 import type { GateVerbs } from './verbs/gates.ts'
 import type { InstanceVerbs } from './verbs/instances.ts'
 import type { QueueVerbs } from './verbs/queues.ts'
@@ -48,6 +49,7 @@ export interface EngineApi
   extends RunVerbs,
     InstanceVerbs,
     DefinitionVerbs,
+    ErrorVerbs,
     GateVerbs,
     ScheduleVerbs,
     QueueVerbs,

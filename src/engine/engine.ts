@@ -11,6 +11,7 @@ import { createParts, type Parts } from './parts.ts'
 import { recordsOf, storageOf } from './records.ts'
 import { bulkVerbs } from './verbs/bulk.ts'
 import { definitionVerbs } from './verbs/definitions.ts'
+import { errorVerbs } from './verbs/errors.ts'
 import { gateVerbs } from './verbs/gates.ts'
 import { instanceVerbs } from './verbs/instances.ts'
 import { queueVerbs } from './verbs/queues.ts'
@@ -46,6 +47,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...runVerbs(parts),
     ...instanceVerbs(parts),
     ...definitionVerbs(parts),
+    ...errorVerbs(parts),
     ...gateVerbs(parts),
     ...scheduleVerbs(parts),
     ...queueVerbs(parts),

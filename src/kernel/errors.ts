@@ -204,6 +204,7 @@ export type Subject =
   | 'key'
   | 'registry entry'
   | 'bulk operation'
+  | 'error group'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

@@ -3,6 +3,7 @@
 import type { BulkDelta, BulkNeed, LoadedBulk } from './bulk/work.ts'
 import type { NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow } from './definitions.ts'
+import type { FailureRow } from './errors/groups.ts'
 import type { EventRow } from './events/events.ts'
 import type { FiringNeed, FiringsLoaded } from './queries/firings.ts'
 import type { Listing } from './registry.ts'
@@ -214,5 +215,7 @@ export interface Delta {
   /** Those that exist already stay as they are. */
   readonly terms?: readonly TermRow[]
   readonly bulk?: BulkDelta
+  /** To be counted into their groups. */
+  readonly failures?: readonly FailureRow[]
   readonly events?: readonly EventRow[]
 }

@@ -3,6 +3,7 @@ import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
+import { ERROR_ROUTES } from './errors/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { DECIDE_ROUTES } from './gates/decide.ts'
 import { GATE_ROUTES } from './gates/routes.ts'
@@ -22,6 +23,7 @@ export const CORE_ROUTES = [
   ...SAGA_ROUTES,
   ...GATE_ROUTES,
   ...BULK_ROUTES,
+  ...ERROR_ROUTES,
 ]
 
 /** Of the server itself. */

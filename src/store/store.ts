@@ -7,6 +7,7 @@
 import type { BulkQueries } from '../model/bulk/work.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Definitions } from '../model/definitions.ts'
+import type { ErrorGroups } from '../model/errors/groups.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { Keys, Registry } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
@@ -60,6 +61,7 @@ export interface Store {
   readonly definitions: Definitions
   readonly commands: Commands
   readonly bulk: BulkQueries
+  readonly errorGroups: ErrorGroups
 }
 
 export interface Transaction<T> {

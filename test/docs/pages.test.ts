@@ -19,6 +19,7 @@ const PAGES = [
   'gates.md',
   'ojs.md',
   'operate/bulk.md',
+  'operate/errors.md',
   'operate/search.md',
   'operate/schedules.md',
   'operate/timeline.md',

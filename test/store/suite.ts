@@ -5,6 +5,7 @@ import { commandTopic } from './commands.ts'
 import { definitionTopic } from './definitions.ts'
 import { doctorTopic } from './doctor.ts'
 import { dueTopic } from './due.ts'
+import { errorTopic } from './errors.ts'
 import { eventTypeTopic } from './event-types.ts'
 import { historyTopic } from './history.ts'
 import { inboxTopic } from './inbox.ts'
@@ -52,6 +53,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   'lists and statistics': listTopic,
   'lists of the inbox': inboxTopic,
   searches: searchTopic,
+  'groups of failures': errorTopic,
   retention: retentionTopic,
   doctor: doctorTopic,
   'several processes': processTopic,

@@ -48,6 +48,7 @@ export function deltaOf(change: WorkingSet): Delta {
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
     ...(change.terms.size === 0 ? {} : { terms: [...change.terms.values()] }),
     ...(change.bulk === null ? {} : { bulk: bulkDelta(change.bulk) }),
+    ...(change.failures.length === 0 ? {} : { failures: change.failures }),
     events: change.events.map(eventRow),
   }
 }

@@ -1,10 +1,14 @@
 /** Records what instances and runs are found by (model/search/terms.ts): what they begin with, and the codes of failures. */
+import { unscopedName } from '../../kernel/scoped-names.ts'
+import { fingerprintOf, storedMessage } from '../../model/errors/fingerprint.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
+import type { Search } from '../../model/search/search.ts'
 import { shortTerm, startTerms } from '../../model/search/terms.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { About } from '../../net/slots.ts'
-import type { Terms } from './working-set.ts'
+import { memberOf } from './members.ts'
+import type { Failures, Terms } from './working-set.ts'
 
 export function recordStart(change: Terms, row: InstanceRow, about: About | null, input: Json | null): void {
   if (about === null && input === null) return
@@ -15,23 +19,50 @@ export function recordTags(change: Terms, run: RunRow, tags: readonly string[]):
   for (const tag of tags) add(change, run, shortTerm('runs', 'tag', tag))
 }
 
-/** A run has failed for good. Its instance, and the root of that, are found by the failure as well. */
-export function recordFailure(change: Terms, run: RunRow, { code }: Failure): void {
-  add(change, run, shortTerm('runs', 'error', code))
-  if (run.instanceId !== null) recordInstanceFailure(change, { ...run, id: run.instanceId }, code)
+/**
+ * A run has failed for good, held by this worker. Its instance, and the root of that, are found by the failure as well. Rows of
+ * other transactions are not touched: the failure is counted into its group later.
+ */
+export function recordFailure(change: Failures, run: RunRow, { code, message }: Failure, worker: string | null): void {
+  const { id: runId, instanceId, rootId, tenant, type, node } = run
+  const text = storedMessage(message)
+  const fingerprint = fingerprintOf({ tenant, type, code, node, message: text })
+  const about: readonly Term[] = [
+    ['error', code],
+    ['group', fingerprint],
+  ]
+  addAll(change, 'runs', run, about)
+  if (instanceId !== null) addAll(change, 'instances', { id: instanceId, tenant }, about)
+  if (rootId !== null && rootId !== instanceId) addAll(change, 'instances', { id: rootId, tenant }, about)
+  change.failures.push({
+    id: change.deps.newId(),
+    fingerprint,
+    tenant,
+    type,
+    code: storedMessage(code),
+    message: text,
+    node,
+    definition: instanceId === null ? null : memberOf(change, instanceId).row.name,
+    worker: unscopedName(worker),
+    runId,
+    instanceId,
+    at: change.now,
+  })
 }
 
-/** Something in an instance has failed, or the instance itself. */
-export function recordInstanceFailure(
-  change: Terms,
-  { id, rootId, tenant }: Pick<InstanceRow, 'id' | 'tenant'> & { readonly rootId: string | null },
-  code: string,
-): void {
-  const term = shortTerm('instances', 'error', code)
-  add(change, { id, tenant }, term)
-  if (rootId !== null && rootId !== id) add(change, { id: rootId, tenant }, term)
+/** The instance itself has failed, perhaps without a run that did. */
+export function recordInstanceFailure(change: Terms, row: InstanceRow, code: string): void {
+  addAll(change, 'instances', row, [['error', code]])
+  if (row.rootId !== row.id) addAll(change, 'instances', { id: row.rootId, tenant: row.tenant }, [['error', code]])
 }
 
-function add({ terms }: Terms, { id, tenant }: Pick<InstanceRow, 'id' | 'tenant'>, term: string | null): void {
+type Term = readonly [field: string, value: string]
+type Subject = Pick<InstanceRow, 'id' | 'tenant'>
+
+function addAll(change: Terms, of: Search['of'], subject: Subject, terms: readonly Term[]): void {
+  for (const [field, value] of terms) add(change, subject, shortTerm(of, field, value))
+}
+
+function add({ terms }: Terms, { id, tenant }: Subject, term: string | null): void {
   if (term !== null) terms.set(`${id} ${term}`, { id, term, tenant })
 }

@@ -6,6 +6,7 @@
 
 import type { OperationItemRow, OperationRow } from '../../model/bulk/rows.ts'
 import type { Command, NewCommand } from '../../model/commands.ts'
+import type { FailureRow } from '../../model/errors/groups.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
 import type {
@@ -119,6 +120,7 @@ export class WorkingSet {
   readonly commands = new Map<string, NewCommand>()
   /** By id and term. */
   readonly terms = new Map<string, TermRow>()
+  readonly failures: FailureRow[] = []
   readonly results = new RecordedResults()
   /** By place. */
   readonly detached = new Map<string, DetachedChild>()
@@ -167,6 +169,8 @@ export type ChangedRuns = Pick<WorkingSet, 'runs' | 'newRuns'>
 export type Results = Slots & Pick<WorkingSet, 'results' | 'lacking' | 'deps'>
 /** What functions need that make instances and runs findable. */
 export type Terms = Pick<WorkingSet, 'terms'>
+/** What functions need that record failures for good. */
+export type Failures = Members & Pick<WorkingSet, 'terms' | 'failures' | 'now'>
 /** What functions need that schedule a happening. */
 export type Pending = Pick<WorkingSet, 'pending'>
 

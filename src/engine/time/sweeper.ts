@@ -26,6 +26,7 @@ import type { Settler } from '../transaction/settle.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { BulkRunner } from './bulk/runner.ts'
 import type { ClockWatch } from './clock-watch.ts'
+import { countFailures } from './failures.ts'
 import type { InboxScheduler } from './inbox-schedules.ts'
 import type { Quotas } from './quotas.ts'
 import type { Retention } from './retention.ts'
@@ -294,6 +295,7 @@ export class Sweeper {
           (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
         ),
       bulk_operations: () => this.#fire('bulk operations', () => this.#deps.bulkRunner.run()),
+      failures: () => countFailures(store, { wait: false, isClosed: () => this.#closed }),
       retention: () => this.#fire('retention', () => this.#prune()),
     }
   }

@@ -70,6 +70,7 @@ const INSTANCE_RULES: Readonly<Record<InstanceText | InstanceSpan, FieldRule>> &
   ended: { kind: 'span' },
   tag: { kind: 'term' },
   error: { kind: 'term' },
+  group: { kind: 'term' },
   initiator: { kind: 'term' },
 }
 
@@ -92,6 +93,7 @@ const RUN_RULES: Readonly<Record<RunText | RunSpan | RunFlag | 'attempt', FieldR
   ended: { kind: 'span' },
   tag: { kind: 'term' },
   error: { kind: 'term' },
+  group: { kind: 'term' },
 }
 
 export const INSTANCE_FIELDS: Fields = { of: 'instances', rules: INSTANCE_RULES, members: ['meta', 'input'] }

@@ -16,9 +16,9 @@ export function termOf(of: Search['of'], field: string, value: string): string {
   return `${of === 'instances' ? 'i' : 'r'}:${field}:${value}`
 }
 
-/** null: the value is too long to be found. */
+/** null: the value is too long to be found, or cannot be stored. */
 export function shortTerm(of: Search['of'], field: string, value: string): string | null {
-  return characters(value) <= MAX_TERM_LENGTH ? termOf(of, field, value) : null
+  return characters(value) <= MAX_TERM_LENGTH && isStorable(value) ? termOf(of, field, value) : null
 }
 
 export interface Beginning {

@@ -21,6 +21,7 @@ const TAGS: { readonly [name: string]: string } = {
   Instances: 'The engine’s own view of workflows in all notations.',
   Gates: 'Gates that wait for the decision of people.',
   'Bulk operations': 'One action on everything that a search finds, item by item.',
+  Errors: 'Failures for good, grouped by their cause.',
   Inbox: 'Runs of the table that any service may write to, and workers in any language.',
   Registry: 'Which runtime executes a type, and whether it is enabled.',
   Schedules: 'Runs that are submitted on a schedule.',

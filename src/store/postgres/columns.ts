@@ -3,6 +3,7 @@
 import { OPERATION_ITEM as OPERATION_ITEMS, OPERATION as OPERATIONS } from '../../model/bulk/rows.ts'
 import { COMMAND as COMMANDS } from '../../model/commands.ts'
 import { DEFINITION as DEFINITIONS, type DefinitionHead } from '../../model/definitions.ts'
+import { ERROR_GROUP as ERROR_GROUPS, FAILURE as FAILURES } from '../../model/errors/groups.ts'
 import * as rows from '../../model/rows.ts'
 import { SAGA_STEP as SAGA_STEPS, SAGA as SAGAS } from '../../model/sagas.ts'
 import { FIRE as FIRES } from '../../model/schedules/fires.ts'
@@ -66,6 +67,8 @@ export const COMMAND = table(COMMANDS)
 export const FIRE = table(FIRES)
 export const OPERATION = table(OPERATIONS)
 export const OPERATION_ITEM = table(OPERATION_ITEMS)
+export const FAILURE = table(FAILURES)
+export const ERROR_GROUP = table(ERROR_GROUPS)
 /** The views of sagas. */
 export const SAGA = table(SAGAS)
 export const SAGA_STEP = table(SAGA_STEPS)

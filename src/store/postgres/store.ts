@@ -5,6 +5,7 @@ import { StoreUnusableError } from '../../kernel/store-errors.ts'
 import type { BulkQueries } from '../../model/bulk/work.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
+import type { ErrorGroups } from '../../model/errors/groups.ts'
 import type { Queries } from '../../model/queries/queries.ts'
 import type { Keys, Registry } from '../../model/registry.ts'
 import type { Saved } from '../../model/saved.ts'
@@ -31,6 +32,7 @@ import { PostgresSweeps } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
+import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
@@ -76,6 +78,7 @@ export class PostgresStore implements Store {
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
+  readonly errorGroups: ErrorGroups
   readonly #schema = new SchemaCheck()
   readonly bulk: BulkQueries
   readonly #clock = new StoreClock()
@@ -158,6 +161,7 @@ export class PostgresStore implements Store {
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
       now: () => this.now(),
     })
+    this.errorGroups = errorGroupsOn({ reads: this.#reads, lists: this.#lists, probe: params.probe ?? null })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
     this.bulk = bulkOn({ reads: this.#reads, timers: this.#timers })
   }

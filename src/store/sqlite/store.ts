@@ -11,6 +11,7 @@ import { sweepsOn } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
 import { definitionsOn } from './tables/definitions.ts'
+import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
@@ -82,5 +83,6 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     definitions,
     commands: commandsOn(connection),
     bulk: bulkOn(connection),
+    errorGroups: errorGroupsOn(connection),
   }
 }

@@ -31,7 +31,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
   const { to: created, event } = transitionOf(null, 'create')
   if (run.status === 'failed' && run.instanceId !== null) {
     const error = JSON.parse(run.error ?? 'null') as Failure
-    recordFailure(change, run, error)
+    recordFailure(change, run, error, null)
     recordRunEvent(change, run, event, null)
     recordRunEvent(change, run, transitionOf(created, 'refuse').event, {
       error,
@@ -71,7 +71,9 @@ export function handedOut(
 }
 
 /** Happenings that end a run. */
-export type Ending = Events & ChangedRuns & Pick<WorkingSet, 'admission' | 'results' | 'endedIds' | 'terms'>
+export type Ending = Events &
+  ChangedRuns &
+  Pick<WorkingSet, 'admission' | 'results' | 'endedIds' | 'terms' | 'failures'>
 
 /** Ends a run: row, event, result, limits. Does not advance its instance. */
 export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
@@ -85,7 +87,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   replaceRun(change, row)
   recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
   if (to === 'succeeded') change.results.record(row)
-  if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error)
+  if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error, run.leasedBy)
   if (row.instanceId === null) change.endedIds.push(row.id)
   return row
 }

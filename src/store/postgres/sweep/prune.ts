@@ -94,6 +94,12 @@ const FORGET_SESSIONS = statement(
        AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND ${LEASED})
      ORDER BY w.id FOR UPDATE SKIP LOCKED)`,
 )
+/** A failure that recurs afterwards begins a new group. */
+const OLD_GROUPS = statement(
+  `DELETE FROM workflow.workflow_error_group d WHERE d.fingerprint IN (
+     SELECT g.fingerprint FROM workflow.workflow_error_group g WHERE g.last_at < to_timestamp($1::float8 / 1000)
+     ORDER BY g.last_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+)
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
 const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
 
@@ -212,7 +218,9 @@ async function pruneRows(client: pg.Client, params: PruneParams): Promise<number
   await fly(client, [...over(REMOVE_RUNS, runs), bare])
   await fly(client, [
     ...over(REMOVE_TREES, whole),
-    ...(onlyRows(params) ? [] : [{ statement: FORGET_SESSIONS, values: [String(endedBefore)] }]),
+    ...(onlyRows(params)
+      ? []
+      : [FORGET_SESSIONS, OLD_GROUPS].map((known) => ({ statement: known, values: [String(endedBefore)] }))),
     COMMIT,
   ])
   return removed

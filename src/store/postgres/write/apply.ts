@@ -34,6 +34,7 @@ const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
 const putSchedules = upserter(column.SCHEDULE, ['name'])
 const putDefinitions = upserter(column.DEFINITION, ['id'])
+const insertFailures = inserter(column.FAILURE)
 const insertTerms = inserter(column.TERM, 'ON CONFLICT (id, term) DO NOTHING')
 const putCommands = upserter(column.COMMAND, ['run_id'])
 
@@ -171,6 +172,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   }
   pushRules(delta, loaded, calls)
   pushRecords(delta, calls)
+  if (given(delta.failures)) calls.push(insertFailures(delta.failures))
   if (given(delta.terms)) calls.push(insertTerms(sorted(delta.terms, byTerm)))
   if (delta.bulk !== undefined) calls.push(...bulkCalls(delta.bulk))
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))

@@ -51,6 +51,9 @@ const PARTS = ['workflow_slot', 'workflow_item', 'workflow_gate'] as const
 const DEAD_SESSIONS = `DELETE FROM workflow_worker WHERE state = 'dead' AND expires_at < ?1 AND NOT EXISTS (
   SELECT 1 FROM workflow_run WHERE status = 'leased' AND session_id = workflow_worker.id)`
 
+const OLD_GROUPS = `DELETE FROM workflow_error_group WHERE fingerprint IN (
+  SELECT fingerprint FROM workflow_error_group WHERE last_at < ?1 ORDER BY last_at LIMIT ?2)`
+
 interface Cut {
   readonly endedBefore: number
   readonly eventsBefore: number
@@ -85,6 +88,7 @@ export function prune(connection: Connection, { endedBefore, eventsBefore, limit
   if (among !== undefined && among.length > 0) return limit - left
   if (left > 0) left -= pruneEvents(connection, eventsBefore, left)
   if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
+  if (left > 0) left -= remove(connection, OLD_GROUPS, endedBefore, left)
   return limit - left
 }
 

@@ -1,5 +1,6 @@
 /** Writes a delta. Loops over prepared statements: with one writer, sets or an order gain nothing. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
+import { FAILURE } from '../../../model/errors/groups.ts'
 import {
   type GateRow,
   INSTANCE,
@@ -183,6 +184,7 @@ const putLimit = upserter(LIMIT, { keys: ['key'] })
 const putUnique = upserter(UNIQUE, { keys: ['key'] })
 const REMOVE_UNIQUE = 'DELETE FROM workflow_unique WHERE key = ?'
 const putWorker = upserter(WORKER, { keys: ['id'], kept: ['started_at'] })
+const putFailure = upserter(FAILURE, { keys: ['id'] })
 const putSchedule = upserter(SCHEDULE, { keys: ['name'], kept: ['created_at'] })
 const REMOVE_SCHEDULE = 'DELETE FROM workflow_cron WHERE name = ?'
 
@@ -206,6 +208,7 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
     for (const sql of [REMOVE_SCHEDULE, REMOVE_FIRES]) connection.statement(sql).get(name)
   }
   for (const schedule of delta.schedules?.put ?? []) putSchedule(connection, schedule)
+  for (const failure of delta.failures ?? []) putFailure(connection, failure)
   for (const fire of delta.fires ?? []) putFire(connection, fire)
   if (delta.bulk !== undefined) writeBulk(connection, delta.bulk)
 }
