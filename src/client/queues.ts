@@ -2,6 +2,7 @@ import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { LimitParams } from '../model/limits.ts'
 import type { QueueStats } from '../model/queries/overview.ts'
+import type { QueueReport } from '../model/queries/queueing.ts'
 import type { LimitRow } from '../model/rows.ts'
 
 /** Who did it, for the history. */
@@ -29,6 +30,11 @@ export class Queues {
     const [found] = await this.#engine.queueStats({ queue, minutes: MINUTES })
     if (found === undefined) throw new PetrelError('not_found', `there is no queue '${queue}'`)
     return found
+  }
+
+  /** What waits, for how long, and what passed through in the last minutes; costs the same however long the queue is. */
+  report(queue: string, { minutes = 5 }: { readonly minutes?: number } = {}): Promise<QueueReport> {
+    return this.#engine.queueReport({ queue, minutes, counted: true })
   }
 
   /** No further work of the queue is handed out. Work that a worker holds continues. */

@@ -86,7 +86,7 @@ function listen({ store, afterCommit, leases, waiters, pollMs }: Parts): { poll(
 }
 
 function closing(parts: Parts, stop: { poll(): void; wakes(): void }, closeStore: boolean): () => Promise<void> {
-  const { store, leases, sweeper, bulkRunner, intake, settler, quotas, sessions, totals, waiters } = parts
+  const { store, leases, sweeper, bulkRunner, intake, settler, quotas, sessions, totals, queueReports, waiters } = parts
   let closed = false
   return async () => {
     if (closed) return
@@ -101,6 +101,7 @@ function closing(parts: Parts, stop: { poll(): void; wakes(): void }, closeStore
     await quotas.idle()
     await sessions.close()
     await totals.flush()
+    await queueReports.idle()
     waiters.close()
     stop.wakes()
     if (closeStore) await store.close()

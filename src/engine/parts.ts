@@ -41,6 +41,7 @@ import type { Offer } from './transaction/handoff.ts'
 import { Nets } from './transaction/nets.ts'
 import { notePoll } from './transaction/observers.ts'
 import { Prefetch } from './transaction/prefetch.ts'
+import { QueueReports } from './transaction/queue-reports.ts'
 import { Settler } from './transaction/settle.ts'
 import { Totals } from './transaction/totals.ts'
 import { type Committed, Transactor } from './transaction/transactor.ts'
@@ -76,6 +77,7 @@ interface Transactions {
   readonly faults: Faults
   readonly waiters: Waiters
   readonly totals: Totals
+  readonly queueReports: QueueReports
   readonly firstStarts: FirstStarts
 }
 
@@ -182,6 +184,7 @@ function transactionsOf(settings: Settings, { vocabularies }: EngineOptions, lin
   const nets = new Nets(evaluators)
   const transactor = new Transactor(store, { nets, evaluators, newId, maxDepth: MAX_NESTING }, links.committed)
   const faults = new Faults({ logger, now: () => transactor.nowMs })
+  const totals = new Totals(store, logger)
   const settler = new Settler({
     transactor,
     prefetch: new Prefetch(nets, evaluators),
@@ -196,7 +199,8 @@ function transactionsOf(settings: Settings, { vocabularies }: EngineOptions, lin
     settler,
     faults,
     waiters: new Waiters(store),
-    totals: new Totals(store, logger),
+    totals,
+    queueReports: new QueueReports({ store, totals, faults }),
     firstStarts: new FirstStarts(transactor),
   }
 }

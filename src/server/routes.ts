@@ -13,6 +13,7 @@ import { INDEX_ROUTES } from './index-page.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { OPENAPI_ROUTES } from './openapi/routes.ts'
+import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 
 export const CORE_ROUTES = [
@@ -24,6 +25,7 @@ export const CORE_ROUTES = [
   ...GATE_ROUTES,
   ...BULK_ROUTES,
   ...ERROR_ROUTES,
+  ...QUEUE_ROUTES,
 ]
 
 /** Of the server itself. */

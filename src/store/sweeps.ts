@@ -1,3 +1,4 @@
+import type { Traffic } from '../model/queries/queueing.ts'
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../model/rows.ts'
 
 /** Finds due work, and makes small writes that touch no instance. Each is one statement, SKIP LOCKED where it locks. */
@@ -69,7 +70,7 @@ export interface Sweeps {
    */
   keepAlive(params: { readonly workerId: string }): Promise<void>
   /** Adds to the totals. */
-  addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
+  addTotals(params: { readonly totals: readonly (TotalRow & Partial<Traffic>)[] }): Promise<void>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
   progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
   /**

@@ -21,6 +21,7 @@ const PAGES = [
   'operate/bulk.md',
   'operate/errors.md',
   'operate/search.md',
+  'operate/queues.md',
   'operate/schedules.md',
   'operate/timeline.md',
   'operate/going-back.md',

@@ -40,6 +40,14 @@ onBothStores('operating through the SDK', (stage) => {
     })
   })
 
+  it('a queue is reported with what waits in it and what has passed through', async () => {
+    const petrel = await stage.open()
+    await petrel.enqueue('later', null, { queue: 'mail' })
+    const { depth, traffic, oldestDueAt } = await petrel.queues.report('mail', { minutes: 10 })
+    expect(depth).toMatchObject({ available: 1, active: 0, accuracy: 'exact' })
+    expect([traffic.map(({ arrived }) => arrived), oldestDueAt === null]).toEqual([[1], false])
+  })
+
   it('a schedule starts a job or a workflow, unless it is disabled or removed', async () => {
     const petrel = await stage.open({ pollMs: 20 })
     const engine = engineOf(petrel)

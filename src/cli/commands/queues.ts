@@ -1,14 +1,16 @@
-/** queues, dead, redrive: the state of the queues, and dead letters. */
+/** queues, queues show, dead, redrive: the state of the queues, and dead letters. */
 import type { Command } from 'commander'
 import { readId } from '../../kernel/ids.ts'
-import { listQueueLoads, pauseQueue } from '../../operations/queues/queues.ts'
+import { listQueueLoads, pauseQueue, reportQueue } from '../../operations/queues/queues.ts'
 import { redriveRun } from '../../operations/runs/change.ts'
 import { listRuns } from '../../operations/runs/look.ts'
+import { type QueueStatsWire, queueStatsWire } from '../../wire/operate/queue.ts'
 import { runWire } from '../../wire/run.ts'
 import { noSuch } from '../lookup.ts'
 import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { ago, brief } from '../terminal/words.ts'
 
 interface QueuesOptions extends Shared {
@@ -22,6 +24,7 @@ export function defineQueues(program: Command): void {
     .description('list queues: pending and active runs')
     .option('--pause <queue>', 'stop handing out work of this queue')
     .option('--resume <queue>', 'hand out its work again')
+  defineShow(command)
   jsonOption(storeOptions(command)).action(
     act<QueuesOptions>((terminal, options) =>
       withOperations(options, async (perform) => {
@@ -51,6 +54,54 @@ export function defineQueues(program: Command): void {
       }),
     ),
   )
+}
+
+interface ShowOptions extends Shared {
+  readonly minutes: number
+}
+
+function defineShow(queues: Command): void {
+  const show = queues
+    .command('show')
+    .argument('<queue>', 'its name')
+    .description('what waits in a queue, for how long, and what passes through')
+    .option('--minutes <n>', 'rates and waiting times of this many minutes, at most 60', wholeNumber(1, 'minutes'), 5)
+  jsonOption(storeOptions(show)).action(
+    act<ShowOptions, readonly [string]>((terminal, options, name) =>
+      withOperations(options, async (perform) => {
+        const minutes = Math.min(options.minutes, 60)
+        const stats = queueStatsWire(await perform(reportQueue, { name, minutes, counted: true }))
+        if (terminal.json) terminal.data(stats)
+        else print(terminal, stats)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function print(terminal: Terminal, { depth, per_minute: rates, waits, utilisation, ...stats }: QueueStatsWire): void {
+  const { pending, available, scheduled, retryable, held, active, accuracy } = depth
+  const seconds = (value: number | null): string => (value === null ? '–' : `${value} s`)
+  const share = (value: number | null): string => (value === null ? '–' : `${Math.round(value * 100)} %`)
+  const lines: readonly (readonly [string, string])[] = [
+    ['queue', `${stats.queue}${stats.paused ? ` (${terminal.paint('yellow', 'paused')})` : ''}`],
+    [
+      'pending',
+      `${pending} (${accuracy}): ${available} due, ${scheduled} scheduled, ${retryable} to retry, ${held} held`,
+    ],
+    ['active', String(active)],
+    ['oldest due', seconds(stats.oldest_age_seconds)],
+    ['per minute', `${rates.arrived} arrived, ${rates.started} started, ${rates.ended} ended`],
+    [
+      'waits',
+      `mean ${seconds(waits.mean_seconds)}, half up to ${seconds(waits.p50_seconds)}, 95 % up to ${seconds(waits.p95_seconds)}`,
+    ],
+    [
+      'utilisation',
+      `${share(utilisation.now)} now, ${share(utilisation.recent)} recently, of ${utilisation.concurrency}`,
+    ],
+  ]
+  for (const [name, value] of lines) terminal.print(`${name.padEnd(12)} ${value}`)
 }
 
 interface DeadOptions extends Shared {

@@ -1,18 +1,24 @@
 /**
- * How many runs ended, by queue and minute: counted beside the work, after each commit, and added to the store about once
- * a second. A killed process loses the counts of its last second; in return, counting does not slow the work down.
+ * How many runs arrived, started and ended, by queue and minute: counted beside the work, after each commit, and added to the
+ * store about once a second, or every ten seconds while none ends. A killed process loses the counts of that time; in return,
+ * counting does not slow the work down.
  */
 
 import type { Logger } from '../../kernel/logger.ts'
 import type { QueueStats } from '../../model/queries/overview.ts'
-import type { TotalRow } from '../../model/rows.ts'
+import { NO_TRAFFIC, type Traffic, waitBucket } from '../../model/queries/queueing.ts'
+import type { RunRow, TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 
 const FLUSH_EVERY_MS = 1000
+/** While runs only arrive and start: an enqueue on an idle system writes nothing else for a while. */
+const FLUSH_IDLE_MS = 10_000
 const MINUTE_MS = 60_000
 
-type Count = { -readonly [K in keyof TotalRow]: TotalRow[K] }
+type Count = { -readonly [K in keyof TotalRow]: TotalRow[K] } & {
+  -readonly [K in Exclude<keyof Traffic, 'waits'>]: number
+} & { readonly waits: number[] }
 
 export class Totals {
   readonly #store: Store
@@ -34,6 +40,7 @@ export class Totals {
   }
   #minute = 0
   #timer: NodeJS.Timeout | null = null
+  #timerMs = 0
   #flushing: Promise<void> | null = null
 
   constructor(store: Store, logger: Logger) {
@@ -45,19 +52,30 @@ export class Totals {
   count(change: WorkingSet): void {
     let claimed = 0
     let settled = 0
-    for (const run of change.newRuns.values()) if (run.status === 'leased') claimed++
+    for (const run of change.newRuns.values()) {
+      this.#of(change, run.queue, FLUSH_IDLE_MS).arrived++
+      if (run.status !== 'leased') continue
+      this.#start(change, run)
+      claimed++
+    }
     for (const run of change.runs.values()) {
       if (run.status === 'leased') {
+        if (run.leasedAt === change.now) this.#start(change, run)
         // Deferred by its holder, or taken.
         if (!run.deferred) claimed++
       } else if (run.status === 'pending') {
-        if (run.attempt > (change.loaded.runs.get(run.id)?.attempt ?? run.attempt)) {
-          this.#of(change, run.queue).retried++
+        const before = change.loaded.runs.get(run.id)
+        if (run.attempt > (before?.attempt ?? run.attempt)) {
+          const count = this.#of(change, run.queue, FLUSH_EVERY_MS)
+          count.retried++
+          count.busyMs += busyMs(before, change.now)
           this.#sums.retried++
           settled++
-        }
+        } else if (before?.finishedAt != null) this.#of(change, run.queue, FLUSH_IDLE_MS).arrived++
       } else if (run.settledAt === change.now) {
-        this.#of(change, run.queue)[run.status]++
+        const count = this.#of(change, run.queue, FLUSH_EVERY_MS)
+        count[run.status]++
+        count.busyMs += busyMs(run, change.now)
         this.#sums[run.status]++
         settled++
       }
@@ -73,7 +91,16 @@ export class Totals {
     return { ...this.#sums }
   }
 
-  #of(change: WorkingSet, queue: string): Count {
+  #start(change: WorkingSet, { queue, runAt }: RunRow): void {
+    const waitMs = Math.max(0, change.now - runAt)
+    const count = this.#of(change, queue, FLUSH_IDLE_MS)
+    count.started++
+    count.waitMs += waitMs
+    ;(count.waits[waitBucket(waitMs)] as number)++
+  }
+
+  /** `withinMs`: when it is written at the latest. */
+  #of(change: WorkingSet, queue: string, withinMs: number): Count {
     const minute = change.now - (change.now % MINUTE_MS)
     if (minute !== this.#minute) {
       // Keys contain the queue only: in a new minute the counts of the last one have been written.
@@ -82,11 +109,18 @@ export class Totals {
     }
     let count = this.#counts.get(queue)
     if (count === undefined) {
-      count = { queue, minute, succeeded: 0, failed: 0, cancelled: 0, retried: 0 }
+      const nothing = { succeeded: 0, failed: 0, cancelled: 0, retried: 0 }
+      count = { queue, minute, ...nothing, ...NO_TRAFFIC, waits: [...NO_TRAFFIC.waits] }
       this.#counts.set(queue, count)
-      this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref()
     }
+    if (this.#timer === null || withinMs < this.#timerMs) this.#flushWithin(withinMs)
     return count
+  }
+
+  #flushWithin(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerMs = ms
+    this.#timer = setTimeout(() => void this.flush(), ms).unref()
   }
 
   /** Adds the counts to the store. */
@@ -144,4 +178,9 @@ export class Totals {
       }
     })
   }
+}
+
+/** How long the execution took that ends now; 0: it was not started. */
+function busyMs(run: RunRow | undefined, now: number): number {
+  return run?.startedAt == null ? 0 : Math.max(0, now - run.startedAt)
 }

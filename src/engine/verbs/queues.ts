@@ -2,6 +2,7 @@
 
 import type { LimitParams } from '../../model/limits.ts'
 import type { QueueStats } from '../../model/queries/overview.ts'
+import type { QueueReport } from '../../model/queries/queueing.ts'
 import type { Parts } from '../parts.ts'
 
 export interface QueueVerbs {
@@ -9,9 +10,15 @@ export interface QueueVerbs {
   setLimit(params: LimitParams): Promise<void>
   /** By name. `minutes`: how many of the latest minutes to list one by one. */
   queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
+  /** Costs the same however much waits in the queue. `counted`: a long queue is counted first, if it was not lately. */
+  queueReport(params: {
+    readonly queue: string
+    readonly minutes: number
+    readonly counted: boolean
+  }): Promise<QueueReport>
 }
 
-export function queueVerbs({ store, control, totals, afterCommit }: Parts): QueueVerbs {
+export function queueVerbs({ store, control, totals, queueReports, afterCommit }: Parts): QueueVerbs {
   return {
     pauseQueue: async (p) => {
       await control.pauseQueue(p)
@@ -22,5 +29,6 @@ export function queueVerbs({ store, control, totals, afterCommit }: Parts): Queu
     },
     setLimit: (p) => control.setLimit(p),
     queueStats: (p) => totals.queueStats(p),
+    queueReport: (p) => queueReports.report(p),
   }
 }

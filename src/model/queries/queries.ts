@@ -25,6 +25,7 @@ import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { Overview } from './overview.ts'
 import type { PlaceQueries } from './places.ts'
+import type { QueueingQueries } from './queueing.ts'
 import type { StepQueries } from './steps.ts'
 import type { TreeQueries } from './trees.ts'
 import type { WorkQueries } from './work.ts'
@@ -39,6 +40,8 @@ export interface Queries extends ExecutionQueries {
   readonly overview: Overview
   /** Schedules of all kinds, and what they did. */
   readonly timetable: ScheduleQueries
+  /** What waits in a queue and passes through it; bounded, however long the queue is. */
+  readonly queueing: QueueingQueries
   /** The store's clock. */
   now(): Promise<number>
 }

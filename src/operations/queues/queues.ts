@@ -1,5 +1,6 @@
 /** Queues: list, get, pause, resume. A queue exists as soon as anything names it. All tenants share them. */
 import type { QueueStats } from '../../model/queries/overview.ts'
+import type { QueueReport } from '../../model/queries/queueing.ts'
 import type { QueueRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
 import { operation } from '../operation.ts'
@@ -40,6 +41,16 @@ export const showQueue = operation(
     const [[found], now] = await Promise.all([engine.queueStats({ queue: name, minutes }), engine.queries.now()])
     return { queue: found ?? { ...EMPTY, name }, now }
   },
+)
+
+/**
+ * Depth, age, waits and traffic of a queue, however long it is. `counted`: a queue that is too long to be counted at once is
+ * counted before the answer, if that was not done lately.
+ */
+export const reportQueue = operation(
+  { scope: 'read', shared: true },
+  ({ engine }, { name, minutes, counted }: ByName & Recent & { readonly counted: boolean }): Promise<QueueReport> =>
+    engine.queueReport({ queue: name, minutes, counted }),
 )
 
 /** Runs that are or will be due, by priority: a smaller number is more urgent. */

@@ -1,14 +1,16 @@
 /**
  * The content of /metrics: pending and active runs per queue, the counters of this process, its requests and its event
- * loop. Reading the queues costs the store one grouped count, at most every ten seconds.
+ * loop. Reading the queues costs the store a bounded read of each, at most every ten seconds.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { QueueCounts } from '../../model/rows.ts'
 import type { MeasuredEngine } from './measured.ts'
 import type { RunMeter } from './run-meter.ts'
 import { measureRuns } from './run-metrics.ts'
 import type { Tally } from './tally.ts'
 
 const STALE_MS = 10_000
+const MOST_REPORTS = 100
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 
 /** Counters of the engine of this process, with their meaning. */
@@ -118,25 +120,73 @@ export class Instruments {
   }
 
   #measureQueues(engine: MeasuredEngine, failed: () => void): void {
-    let readAt = Number.NEGATIVE_INFINITY
+    const read = rarely(() => loadsOf(engine))
     const waiting = new Gauge({
       name: 'petrel_queue_runs',
-      help: 'Runs that have not ended, by queue and state. Of the whole store, at most ten seconds old.',
+      help: 'Runs that have not ended, by queue and state. Of the whole store, at most ten seconds old; of a long queue estimated.',
       labelNames: ['queue', 'state'],
       registers: [this.registry],
       async collect() {
-        if (performance.now() - readAt < STALE_MS) return
-        try {
-          const queues = await engine.queries.queueCounts({ queue: null })
-          readAt = performance.now()
-          waiting.reset()
-          for (const counts of queues) {
-            for (const state of STATES) waiting.set({ queue: counts.queue, state }, counts[state])
-          }
-        } catch {
-          failed()
+        const loads = await read().catch(failed)
+        if (loads === undefined) return
+        waiting.reset()
+        for (const { queue, counts } of loads) {
+          for (const state of STATES) waiting.set({ queue, state }, counts[state])
         }
       },
     })
+    const oldest = new Gauge({
+      name: 'petrel_queue_oldest_due_seconds',
+      help: 'How long the run has been due that was due first, by queue; 0: none is due. With more than 100 queues unknown.',
+      labelNames: ['queue'],
+      registers: [this.registry],
+      async collect() {
+        const loads = await read().catch(() => undefined)
+        if (loads === undefined) return
+        oldest.reset()
+        for (const { queue, oldestMs } of loads) if (oldestMs !== null) oldest.set({ queue }, oldestMs / 1000)
+      },
+    })
   }
+}
+
+/** The result of the last read while it is fresh. A read that failed is tried again. */
+function rarely<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | null = null
+  let readAt = Number.NEGATIVE_INFINITY
+  return () => {
+    if (last !== null && performance.now() - readAt < STALE_MS) return last
+    readAt = performance.now()
+    last = read()
+    last.catch(() => {
+      last = null
+    })
+    return last
+  }
+}
+
+interface Load {
+  readonly queue: string
+  readonly counts: Omit<QueueCounts, 'queue'>
+  /** null: unknown. */
+  readonly oldestMs: number | null
+}
+
+/** A report of each queue costs little however long it is; for very many queues one grouped count costs less. */
+async function loadsOf(engine: MeasuredEngine): Promise<readonly Load[]> {
+  const names = await engine.queries.queueing.names({ limit: MOST_REPORTS + 1 })
+  if (names.length > MOST_REPORTS) {
+    const counted = await engine.queries.queueCounts({ queue: null })
+    return counted.map((counts) => ({ queue: counts.queue, counts, oldestMs: null }))
+  }
+  const loads: Load[] = []
+  for (const queue of names) {
+    const { depth, oldestDueAt, now } = await engine.queueReport({ queue, minutes: 1, counted: false })
+    loads.push({
+      queue,
+      counts: { ...depth, leased: depth.active },
+      oldestMs: oldestDueAt === null ? 0 : now - oldestDueAt,
+    })
+  }
+  return loads
 }

@@ -1,9 +1,17 @@
 import type { Queries } from '../../model/queries/queries.ts'
+import type { QueueReport } from '../../model/queries/queueing.ts'
 import type { RunObserver } from '../../model/run-observer.ts'
+
+type QueueReporter = (params: {
+  readonly queue: string
+  readonly minutes: number
+  readonly counted: boolean
+}) => Promise<QueueReport>
 
 /** The part of an engine that metrics read: counters, counts and the reports of commits. */
 export interface MeasuredEngine {
-  readonly queries: Pick<Queries, 'now' | 'queueCounts' | 'typeDepths' | 'workers'>
+  readonly queries: Pick<Queries, 'now' | 'queueCounts' | 'queueing' | 'typeDepths' | 'workers'>
+  queueReport: QueueReporter
   readonly storage: { readonly kind: string }
   readonly faults: {
     counts(): ReadonlyMap<string, number>

@@ -25,6 +25,7 @@ import { KnownListings } from './listings.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate, SchemaCheck } from './migrate.ts'
 import { probeWrite } from './probe.ts'
+import { queueingOn } from './read/queueing.ts'
 import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
 import { reset } from './reset.ts'
@@ -158,6 +159,7 @@ export class PostgresStore implements Store {
       definitions: this.definitions,
       sagas: sagasOn({ reads: this.#reads, lists: this.#lists }),
       overview: overviewOn(this.#lists),
+      queueing: queueingOn(this.#lists),
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
       now: () => this.now(),
     })

@@ -5,6 +5,7 @@ import { readClock, writeOffset } from './clock.ts'
 import { Connection, type Probe } from './connection.ts'
 import { checkSchema, migrate, schemaGuard } from './migrate.ts'
 import { probeWrite } from './probe.ts'
+import { queueingOn } from './read/queueing.ts'
 import { readsOn } from './read/reads.ts'
 import { reset } from './reset.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
@@ -71,6 +72,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       definitions,
       sagas: sagasOn(connection),
       overview: overviewOn(connection),
+      queueing: queueingOn(connection),
       timetable: timetableOn(connection, inboxSchedules),
       now,
     },

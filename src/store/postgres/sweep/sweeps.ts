@@ -1,6 +1,6 @@
 /** Finds due work, and makes small writes that touch no instance. */
 import { sleep } from '../../../kernel/sleep.ts'
-import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../../model/rows.ts'
+import type { GateRow, ScheduleRow, WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
@@ -219,7 +219,7 @@ export class PostgresSweeps implements Sweeps {
     await ask(this.#beats, { statement: KEEP_ALIVE, values: [workerId], row: () => null })
   }
 
-  addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void> {
+  addTotals(params: Parameters<Sweeps['addTotals']>[0]): Promise<void> {
     return addTotals(this.#lists, params.totals)
   }
 
