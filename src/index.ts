@@ -19,7 +19,14 @@ export type { EnqueueEntry, EnqueueOptions, TransactionClient } from './client/e
 export type { ErrorGroupFilter, ErrorGroups, ErrorGroupsFound } from './client/error-groups.ts'
 export { WorkflowFailed } from './client/errors.ts'
 export type { Answer, Gates } from './client/gates.ts'
-export { InstanceHandle, type Repeat, type RepeatPage, RunHandle, type WaitOptions } from './client/handles.ts'
+export {
+  InstanceHandle,
+  type PauseOptions,
+  type Repeat,
+  type RepeatPage,
+  RunHandle,
+  type WaitOptions,
+} from './client/handles.ts'
 export type { GateFilter, InstanceFilter, RunFilter } from './client/listing.ts'
 export {
   type DefinitionOptions,

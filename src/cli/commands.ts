@@ -21,6 +21,7 @@ import { defineErrors } from './commands/errors.ts'
 import { defineEvent } from './commands/event.ts'
 import { defineGates, defineLink } from './commands/gates.ts'
 import { defineLs } from './commands/ls.ts'
+import { definePause, definePauses, defineResume } from './commands/pause.ts'
 import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
 import { defineFork, defineRetry, defineRetryNow } from './commands/retry.ts'
 import { defineRun } from './commands/run.ts'
@@ -51,6 +52,8 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineWhy,
       defineWatch,
       defineCancel,
+      definePause,
+      defineResume,
       defineRetry,
       defineFork,
       defineRetryNow,
@@ -66,6 +69,7 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineBulk,
       defineErrors,
       defineQueues,
+      definePauses,
       defineDead,
       defineRedrive,
       defineKeys,

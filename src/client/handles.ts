@@ -4,6 +4,7 @@
 
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import type { PausedTimeouts } from '../model/pauses/pauses.ts'
 import type { Preview, RepeatAsked } from '../model/queries/repeats.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
@@ -34,6 +35,14 @@ export interface RepeatPage {
   readonly fork?: boolean
   readonly after?: string | null
   readonly limit?: number
+}
+
+export interface PauseOptions {
+  /** Shown to everyone who asks why it waits. */
+  readonly reason?: string
+  /** `stop`, the default: deadlines and delays stand still. `run`: they run on. */
+  readonly timeouts?: PausedTimeouts
+  readonly actor?: string
 }
 
 /** A bare run, outside any workflow. */
@@ -253,8 +262,16 @@ export class InstanceHandle<Result = unknown> {
     return this.#engine.retryInstanceNow({ id: this.id, actor })
   }
 
-  /** Continues in place after it stopped (saga policy stop). */
+  /** Pauses it, with everything nested in it: active work ends as usual, nothing new begins. */
+  async pause(options: PauseOptions = {}): Promise<InstanceState> {
+    const { reason = null, timeouts = 'stop', actor = null } = options
+    return (await this.#engine.pauseInstance({ id: this.id, reason, timeouts, actor })).row.state
+  }
+
+  /** Ends its pause; otherwise continues in place after it stopped (saga policy stop). */
   async resume(actor: string | null = null): Promise<InstanceState> {
+    const { paused } = await this.row()
+    if (paused !== null) return (await this.#engine.unpauseInstance({ id: this.id, actor })).row.state
     return (await this.#engine.resumeInstance({ id: this.id, actor })).state
   }
 

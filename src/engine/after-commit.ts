@@ -101,6 +101,12 @@ export class AfterCommit {
     void sessions.beatNow()
   }
 
+  /** Runs of these queues have become claimable without a transaction of the engine. */
+  released(queues: readonly string[]): void {
+    this.wake(new Set(queues))
+    this.#deps.store.wake({ queues })
+  }
+
   /** Wakes the workers of this process that take from these queues; null: all of them. */
   wake(queues: ReadonlySet<string> | null): void {
     this.#deps.sessions.wake(queues)

@@ -1,6 +1,7 @@
 /** The engine as the SDK, the CLI and the server see it. */
 
 import type { Logger } from '../kernel/logger.ts'
+import type { Pauses } from '../model/pauses/pauses.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { RunObserver } from '../model/run-observer.ts'
 import type { Store } from '../store/store.ts'
@@ -19,6 +20,7 @@ import type { ScheduleVerbs } from './verbs/schedules.ts'
 import type { WorkerVerbs } from './verbs/workers.ts'
 
 export type { BulkOperations, OperationOrder } from './control/bulk.ts'
+export type { PausedInstance } from './control/pauses.ts'
 export type { DefinitionChange } from './intake/deployments.ts'
 export type { CallerTransaction } from './transaction/caller-transaction.ts'
 
@@ -57,6 +59,7 @@ export interface EngineApi
     BulkVerbs {
   /** Reads: no locks, and nothing changes. */
   readonly queries: Queries
+  readonly pauses: Pick<Pauses, 'get' | 'list'>
   readonly records: Records
   readonly storage: Storage
   /** Contained failures: what could not be handled, and how often. */

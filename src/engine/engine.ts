@@ -56,6 +56,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     store,
     faults,
     queries: store.read,
+    pauses: store.pauses,
     records: recordsOf(store),
     storage: storageOf(store),
     simulation: new Simulation(store, () => sweeper.sweep()),

@@ -18,6 +18,7 @@ import type { EngineOptions } from './api.ts'
 import { type BulkOperations, bulkOperationsOn } from './control/bulk.ts'
 import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
+import { Pauses } from './control/pauses.ts'
 import { Repeats } from './control/repeat/repeats.ts'
 import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
@@ -105,6 +106,7 @@ interface Controls {
   readonly repeats: Repeats
   readonly runControl: RunControl
   readonly gates: GateAnswers
+  readonly pauses: Pauses
   readonly registry: TypeRegistry
   readonly bulk: BulkOperations
 }
@@ -146,7 +148,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
     timed.completions.forget()
   }
   const afterCommit = new AfterCommit({ ...timed, forget })
-  const { sessions, sweeper, bulkRunner, clock, faults } = timed
+  const { sessions, sweeper, quotas, bulkRunner, clock, faults } = timed
   /** The commit is valid even if a notification fails: the part concerned finds the change at its next poll. */
   const committed = (done: Committed<unknown>): void => {
     clock.saw(done.change.now)
@@ -156,7 +158,7 @@ export function createParts(options: EngineOptions, storeNow: number): Parts {
       faults.note('after_commit_failed', 'notification', error)
     }
   }
-  links.connect({ sessions, sweeper, bulkRunner, afterCommit, committed })
+  links.connect({ sessions, sweeper, quotas, bulkRunner, afterCommit, committed })
   return { ...timed, results, reasons, pictures, afterCommit, forget }
 }
 
@@ -247,6 +249,7 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
     repeats: new Repeats(deps),
     runControl: new RunControl(deps),
     gates: new GateAnswers(deps),
+    pauses: new Pauses({ ...parts, released: links.released, freed: links.freed }),
     registry: typeRegistryOn(parts.store, links.wakeAll),
     bulk: bulkOperationsOn({ ...parts, bulkDueAt: links.bulkDueAt }),
   }
@@ -283,6 +286,7 @@ interface Targets {
   readonly sessions: Sessions
   readonly sweeper: Sweeper
   readonly bulkRunner: BulkRunner
+  readonly quotas: Quotas
   readonly afterCommit: AfterCommit
   readonly committed: (committed: Committed<unknown>) => void
 }
@@ -306,6 +310,10 @@ class Links {
     this.#connected.sessions.offers(reports)
 
   readonly wakeAll = (): void => this.#connected.afterCommit.wake(null)
+
+  readonly released = (queues: readonly string[]): void => this.#connected.afterCommit.released(queues)
+
+  readonly freed = (key: string): void => this.#connected.quotas.freed([key])
 
   readonly sweepAt = (at: number): void => this.#connected.sweeper.dueAt(at)
 

@@ -8,6 +8,7 @@
  *   confirm    due again after its resend interval
  *   take, but its run is no longer deferred: never due again. If it was taken before, never confirmed and yet answered, its
  *              publisher died before it could confirm: it was published by the time of the answer at the latest
+ *   take, while its instance is paused: not taken; due again at the resume
  *   put again  (its run was redriven) due at once, as if it had never been published
  *   renew      due at once: the engine has started, and no other runs
  *
@@ -91,6 +92,8 @@ export interface RefusedRow extends RefusedMessage {
 }
 
 export const MOST_REFUSED = 10_000
+/** A command of a paused instance is looked at again after this long, unless the instance is resumed before. */
+export const PAUSED_HOLD_MS = 600_000
 const LONGEST_KEPT = 4096
 
 /**

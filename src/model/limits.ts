@@ -62,6 +62,11 @@ export function quotaKey(name: string, tenant: string | null): string {
   return `${WORKFLOW}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
 }
 
+/** The name of the workflow that a quota is for. */
+export function definitionOfQuota(key: string): string {
+  return key.slice(key.indexOf(':', WORKFLOW.length) + 1)
+}
+
 export function isQuotaKey(key: string): boolean {
   return key.startsWith(WORKFLOW)
 }

@@ -5,12 +5,16 @@
 
 import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/marking.ts'
 import type { EventPlace } from './events/events.ts'
+import type { PausedTimeouts } from './pauses/pauses.ts'
 import { bigint, bool, int, json, jsonb, list, type RowOf, table, text, time, uuid } from './table.ts'
 
 export type JsonText = string
 
 /** Far beyond every clock: a run that waits to be activated is due then. */
 export const HELD_AT = Date.UTC(9999, 0, 1)
+
+/** Later still: what waits while its instance or type is paused is due then; `workflow_parked` has its own time. */
+export const PARKED_AT = Date.UTC(9999, 6, 1)
 
 export type RunStatus = 'pending' | 'leased' | 'succeeded' | 'failed' | 'cancelled'
 export type RunRole = 'work' | 'undo' | 'final'
@@ -78,7 +82,7 @@ export const RUN = table('workflow_run', {
   /** When the current execution times out; null while not started or without timeout. */
   timeoutAt: time().orNull().changing(),
   /** If it has not started by then, it is discarded. */
-  expiresAt: time().orNull(),
+  expiresAt: time().orNull().changing(),
   /** Retry policy as JSON; null: the default of its kind. */
   retry: json().orNull(),
   /** Structured last error ({ code, message, … }). */
@@ -138,6 +142,8 @@ export const INSTANCE = table('workflow_instance', {
   quotaKey: text().orNull().named('slot_key'),
   /** When it entered the queue; null: it did not have to wait there. */
   queuedAt: time().orNull().changing(),
+  /** Of a root: its tree is paused, and this happens to its times; null: it is not. */
+  paused: text<PausedTimeouts>().orNull().changing(),
 })
 export type InstanceRow = RowOf<typeof INSTANCE>
 

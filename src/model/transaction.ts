@@ -5,6 +5,7 @@ import type { NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow } from './definitions.ts'
 import type { FailureRow } from './errors/groups.ts'
 import type { EventRow } from './events/events.ts'
+import type { ParkedRow, PauseKey, PauseRow } from './pauses/pauses.ts'
 import type { FiringNeed, FiringsLoaded } from './queries/firings.ts'
 import type { Listing } from './registry.ts'
 import type {
@@ -90,6 +91,12 @@ export interface Need extends FiringNeed {
   readonly schedules?: readonly string[]
   /** All versions of these names; the names are locked, even if there are none. */
   readonly definitions?: readonly DefinitionName[]
+  readonly pauses?: readonly PauseKey[]
+  /**
+   * Roots that are about to be paused or resumed: waits until transactions of foreign clients have ended that gave back
+   * runs of theirs, and blocks others until this one ends.
+   */
+  readonly foreignReturns?: readonly string[]
   /** Leased runs handed to a session in reply to a report: answers a repeated report. */
   readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
   readonly bulk?: readonly BulkNeed[]
@@ -167,6 +174,8 @@ export interface Loaded extends FiringsLoaded {
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   /** By definitionKey, oldest first. */
   readonly definitions: ReadonlyMap<string, readonly DefinitionHead[]>
+  /** By pauseName. */
+  readonly pauses: ReadonlyMap<string, PauseRow>
   /** Key: `${sessionId}/${reportId}`. */
   readonly handedBy: ReadonlyMap<string, readonly RunRow[]>
   /** null: nothing was requested of bulk operations. */
@@ -210,6 +219,9 @@ export interface Delta {
     readonly restore?: readonly string[]
     readonly tag?: readonly { readonly id: string; readonly tags: JsonText | null }[]
   }
+  readonly pauses?: { readonly put?: readonly PauseRow[]; readonly remove?: readonly PauseKey[] }
+  /** Replaces an earlier entry of the same row. */
+  readonly parked?: readonly ParkedRow[]
   /** For runs that are deferred here. A previous command of the run is replaced. */
   readonly commands?: { readonly put?: readonly NewCommand[] }
   /** Those that exist already stay as they are. */

@@ -13,6 +13,7 @@ import { INDEX_ROUTES } from './index-page.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { OPENAPI_ROUTES } from './openapi/routes.ts'
+import { PAUSE_ROUTES } from './pauses/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 
@@ -21,6 +22,7 @@ export const CORE_ROUTES = [
   ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
   ...INSTANCE_ROUTES,
+  ...PAUSE_ROUTES,
   ...SAGA_ROUTES,
   ...GATE_ROUTES,
   ...BULK_ROUTES,

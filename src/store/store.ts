@@ -8,6 +8,7 @@ import type { BulkQueries } from '../model/bulk/work.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Definitions } from '../model/definitions.ts'
 import type { ErrorGroups } from '../model/errors/groups.ts'
+import type { Pauses } from '../model/pauses/pauses.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { Keys, Registry } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
@@ -62,6 +63,7 @@ export interface Store {
   readonly commands: Commands
   readonly bulk: BulkQueries
   readonly errorGroups: ErrorGroups
+  readonly pauses: Pauses
 }
 
 export interface Transaction<T> {

@@ -3,13 +3,52 @@
  * names, ids, times. Times are milliseconds on the store's clock.
  */
 
+import type { PausedTimeouts, PauseRow } from '../model/pauses/pauses.ts'
 import type { InstanceRow, RunRole, WorkerRow } from '../model/rows.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState } from '../net/marking.ts'
 import type { NodeFailure } from '../net/slots.ts'
 import type { StepState } from './steps.ts'
 
+/** Who paused what, and how; null: not known. */
+interface PauseFacts {
+  readonly since: number | null
+  readonly by: string | null
+  readonly reason: string | null
+}
+
+/** `state`: what waits is still being parked, or is being released. */
+export interface InstancePause extends PauseFacts {
+  readonly kind: 'paused'
+  readonly what: 'instance'
+  /** The root of the paused tree. */
+  readonly instance: string
+  readonly timeouts: PausedTimeouts
+  readonly state: PauseRow['state']
+}
+
+export interface DefinitionPause extends PauseFacts {
+  readonly kind: 'paused'
+  readonly what: 'definition'
+  readonly definition: string
+}
+
+export interface QueuePause extends PauseFacts {
+  readonly kind: 'paused'
+  readonly what: 'queue'
+  readonly queue: string
+}
+
+export interface TypePause extends PauseFacts {
+  readonly kind: 'paused'
+  readonly what: 'type'
+  readonly type: string
+}
+
 /** Why an instance as a whole has not ended. */
 export type InstanceReason =
+  /** An operator paused its tree, or new instances of its definition. */
+  | InstancePause
+  | DefinitionPause
   /** It has not been started. */
   | { readonly kind: 'idle' }
   /** As many instances of its name execute as the quota allows. */
@@ -81,7 +120,9 @@ export type Reason =
   | { readonly kind: 'scheduled'; readonly at: number }
   /** Held until it is activated. */
   | { readonly kind: 'activation'; readonly run: string }
-  | { readonly kind: 'paused'; readonly queue: string }
+  | InstancePause
+  | QueuePause
+  | TypePause
   | { readonly kind: 'limit'; readonly key: string; readonly inUse: number; readonly max: number }
   | {
       readonly kind: 'rate'

@@ -6,12 +6,13 @@
 import { unscopedName } from '../kernel/scoped-names.ts'
 import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
 import { limitKeys } from '../model/limits.ts'
+import { type PauseKey, type PauseRow, type Pauses, pauseName } from '../model/pauses/pauses.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { StepRun } from '../model/queries/steps.ts'
 import type { Registry } from '../model/registry.ts'
-import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../model/rows.ts'
+import { HELD_AT, type InstanceRow, type LimitRow, PARKED_AT, type WorkerRow } from '../model/rows.ts'
 import { failureOf } from './steps.ts'
-import type { Count, LeaseReason, Reason } from './why-reasons.ts'
+import type { Count, InstancePause, LeaseReason, Reason } from './why-reasons.ts'
 
 /** Queues are counted up to this: with 1,000 runs or a million before it, its turn is not soon. */
 export const MOST_AHEAD = 1_000
@@ -20,6 +21,7 @@ export const MOST_AHEAD = 1_000
 export interface Source {
   readonly read: Queries
   readonly registry: Pick<Registry, 'runtime'>
+  readonly pauses: Pick<Pauses, 'get'>
   /** The store's clock. */
   now(): Promise<number>
 }
@@ -31,6 +33,7 @@ export class RunReasons {
   readonly #listings = new Map<string, ReturnType<Registry['runtime']>>()
   readonly #fronts = new Map<string, Promise<ReadonlyMap<string, number>>>()
   #workers: Promise<readonly WorkerRow[]> | null = null
+  readonly #pauses = new Map<string, Promise<PauseRow | null>>()
   #paused: Promise<ReadonlyMap<string, boolean>> | null = null
 
   constructor(source: Source, now: number) {
@@ -42,9 +45,27 @@ export class RunReasons {
   async of(run: StepRun): Promise<readonly Reason[]> {
     if (run.status === 'leased') return [await this.#held(run)]
     if (run.status !== 'pending') return [{ kind: 'unsettled', status: run.status }]
+    if (run.runAt >= PARKED_AT) return [await this.#parked(run)]
     if (run.runAt >= HELD_AT) return [{ kind: 'activation', run: run.id }]
     if (run.runAt > this.now) return [waiting(run)]
     return this.#due(run)
+  }
+
+  pause(key: PauseKey): Promise<PauseRow | null> {
+    const name = pauseName(key)
+    const known = this.#pauses.get(name)
+    if (known !== undefined) return known
+    const found = this.#source.pauses.get(key)
+    this.#pauses.set(name, found)
+    return found
+  }
+
+  /** It waits for the end of a pause: of its type, or of its tree. */
+  async #parked(run: StepRun): Promise<Reason> {
+    const ofTree = run.rootId === null ? null : await this.pause({ kind: 'instance', key: run.rootId })
+    if (ofTree !== null) return instancePause(ofTree)
+    const pause = await this.pause({ kind: 'type', key: run.type })
+    return { kind: 'paused', what: 'type', type: run.type, ...factsOf(pause) }
   }
 
   async #held(run: StepRun): Promise<Reason> {
@@ -74,7 +95,10 @@ export class RunReasons {
   async #due(run: StepRun): Promise<readonly Reason[]> {
     const reasons: Reason[] = []
     this.#paused ??= this.#source.read.queuesPaused()
-    if ((await this.#paused).get(run.queue) === true) reasons.push({ kind: 'paused', queue: run.queue })
+    if ((await this.#paused).get(run.queue) === true) {
+      const pause = await this.pause({ kind: 'queue', key: run.queue })
+      reasons.push({ kind: 'paused', what: 'queue', queue: run.queue, ...factsOf(pause) })
+    }
     for (const key of limitKeys(run)) {
       const full = await this.full(key)
       if (full !== null) reasons.push(full)
@@ -158,6 +182,15 @@ export class RunReasons {
     const found = await this.#source.read.queuedBefore({ quotaKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
     return counted(found)
   }
+}
+
+export function factsOf(pause: PauseRow | null): Pick<InstancePause, 'since' | 'by' | 'reason'> {
+  return { since: pause?.pausedAt ?? null, by: pause?.actor ?? null, reason: pause?.reason ?? null }
+}
+
+export function instancePause(pause: PauseRow): InstancePause {
+  const { key: instance, timeouts, state } = pause
+  return { kind: 'paused', what: 'instance', instance, timeouts, state, ...factsOf(pause) }
 }
 
 function takesType(worker: WorkerRow, type: string): boolean {

@@ -13,7 +13,7 @@ import { type HeldToken, type NodeFailure, SLOT, slotValue } from '../net/slots.
 import type { KnownNets } from './results.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from './steps.ts'
 import type { GateReason, InstanceReason, Reason, Wait } from './why-reasons.ts'
-import { RunReasons, type Source } from './why-run.ts'
+import { factsOf, instancePause, RunReasons, type Source } from './why-run.ts'
 
 export interface Why {
   readonly instance: InstanceRow
@@ -77,7 +77,8 @@ export class Reasons {
     if (instance === null) return null
     const now = await source.now()
     const question = { runs: new RunReasons(source, now), level: 1, left: MOST_CHILDREN }
-    return { instance, now, ...(await this.#ask(instance, question, p)) }
+    const found = await this.#ask(instance, question, p)
+    return { instance, now, ...found, about: [...(await pausesOf(instance, question.runs)), ...found.about] }
   }
 
   async run(run: RunRow): Promise<WhyRun> {
@@ -245,6 +246,18 @@ export class Reasons {
     question.left = inner.left
     return [{ kind: 'child', child, about, waits, more: next !== null }]
   }
+}
+
+/** Of its tree, and of new instances of its definition. */
+async function pausesOf(instance: InstanceRow, runs: RunReasons): Promise<readonly InstanceReason[]> {
+  if (TERMINAL.has(instance.state)) return []
+  const found: InstanceReason[] = []
+  const ofTree = await runs.pause({ kind: 'instance', key: instance.rootId })
+  if (ofTree !== null) found.push(instancePause(ofTree))
+  const { state, quotaKey: key, name: definition } = instance
+  const ofDefinition = state === 'queued' && key !== null ? await runs.pause({ kind: 'definition', key }) : null
+  if (ofDefinition !== null) found.push({ kind: 'paused', what: 'definition', definition, ...factsOf(ofDefinition) })
+  return found
 }
 
 /** Nodes that a live token can still reach, with the nodes before them that have not ended. */

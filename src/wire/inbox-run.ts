@@ -3,7 +3,7 @@ import { unscopedName } from '../kernel/scoped-names.ts'
 import type { Enqueued } from '../model/enqueue.ts'
 import type { RunRow } from '../model/rows.ts'
 import { COMPLETE } from './requests/search.ts'
-import { RUN_STATUSES } from './run.ts'
+import { isParked, RUN_STATUSES } from './run.ts'
 import {
   anything,
   flag,
@@ -27,6 +27,7 @@ export const INBOX_RUN = {
   status: word(RUN_STATUSES),
   priority: whole('Smaller is earlier; 100 is the default.'),
   run_at: moment('The earliest start.'),
+  paused: flag('It waits until its workflow or its type is resumed; run_at is then far in the future.'),
   idempotency_key: nullable(text('Taken permanently.')),
   attempt: whole('Executions that failed so far.'),
   max_attempts: whole('Executions in total.'),
@@ -65,6 +66,7 @@ export function inboxRunWire(row: RunRow): Value<typeof InboxRun> {
     status: row.status,
     priority: row.priority,
     run_at: time(row.runAt),
+    paused: isParked(row),
     idempotency_key: unscopedName(row.idempotencyKey),
     attempt: row.attempt,
     max_attempts: row.maxAttempts,

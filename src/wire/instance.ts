@@ -8,6 +8,7 @@ import { COMPLETE } from './requests/search.ts'
 import { Run, runWire } from './run.ts'
 import {
   anything,
+  flag,
   list,
   time as moment,
   named,
@@ -59,7 +60,8 @@ export const Instance = named(
     created_at: moment(),
     started_at: nullable(moment()),
     ended_at: nullable(moment()),
-    deadline_at: nullable(moment()),
+    deadline_at: nullable(moment('null: none, or it stands still during a pause.')),
+    paused: flag('Of a root: nothing of its tree begins until it is resumed.'),
   }),
 )
 
@@ -88,6 +90,7 @@ export function instanceWire(row: InstanceRow): Value<typeof Instance> {
     started_at: time(row.startedAt),
     ended_at: time(row.endedAt),
     deadline_at: time(row.deadlineAt),
+    paused: row.paused !== null,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Runs of instances. inbox-run.ts has runs with the names of the table. */
 import { unscopedName } from '../kernel/scoped-names.ts'
-import type { RunRow, RunStatus } from '../model/rows.ts'
+import { PARKED_AT, type RunRow, type RunStatus } from '../model/rows.ts'
 import {
   anything,
   flag,
@@ -35,6 +35,7 @@ export const Run = named(
     deferred: flag('Completed later, by its id.'),
     unknown: flag('The outcome is unknown: it timed out, or its worker was lost.'),
     dead_letter: flag(),
+    paused: flag('It waits until its workflow or its type is resumed; run_at is then far in the future.'),
     run_at: moment('The earliest start.'),
     created_at: moment(),
     started_at: nullable(moment()),
@@ -44,6 +45,11 @@ export const Run = named(
     result: anything('Its result.'),
   }),
 )
+
+/** It waits for the end of a pause. */
+export function isParked({ status, runAt }: Pick<RunRow, 'status' | 'runAt'>): boolean {
+  return status === 'pending' && runAt >= PARKED_AT
+}
 
 export function runWire(row: RunRow): Value<typeof Run> {
   return {
@@ -61,6 +67,7 @@ export function runWire(row: RunRow): Value<typeof Run> {
     deferred: row.deferred,
     unknown: row.unknown,
     dead_letter: row.deadLetter,
+    paused: isParked(row),
     run_at: time(row.runAt),
     created_at: time(row.createdAt),
     started_at: time(row.startedAt),

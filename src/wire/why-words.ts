@@ -27,6 +27,8 @@ const STOPS: { readonly [reason: string]: string } = {
 
 export function aboutWords(reason: InstanceReason, m: Moments): string {
   switch (reason.kind) {
+    case 'paused':
+      return pauseWords(reason, m)
     case 'idle':
       return 'it is idle: it has not been started'
     case 'slot': {
@@ -83,7 +85,7 @@ export function reasonWords(reason: Reason, m: Moments): string {
     case 'activation':
       return `held until run ${reason.run} is activated`
     case 'paused':
-      return `queue '${reason.queue}' is paused`
+      return pauseWords(reason, m)
     case 'limit':
       return `limit '${reason.key}' is full: ${reason.inUse} of ${reason.max} in use`
     case 'rate':
@@ -104,6 +106,28 @@ export function reasonWords(reason: Reason, m: Moments): string {
     }
     case 'unsettled':
       return `ended ${reason.status} by plain SQL; the engine will settle it shortly`
+  }
+}
+
+type PauseReason = Extract<Reason | InstanceReason, { readonly kind: 'paused' }>
+
+/** `paused by ada for 42 s: the supplier is down; its times stand still` */
+function pauseWords(reason: PauseReason, m: Moments): string {
+  const by = reason.by === null ? '' : ` by ${reason.by}`
+  const since = reason.since === null ? '' : ` ${m.since(reason.since)}`
+  const why = reason.reason === null ? '' : `: ${reason.reason}`
+  const facts = `${by}${since}${why}`
+  switch (reason.what) {
+    case 'instance': {
+      if (reason.state === 'resuming') return `the workflow was paused${facts}; it is being resumed`
+      return `the workflow is paused${facts}; its times ${reason.timeouts === 'stop' ? 'stand still' : 'continue'}`
+    }
+    case 'definition':
+      return `new instances of '${reason.definition}' are paused${facts}`
+    case 'queue':
+      return `queue '${reason.queue}' is paused${facts}`
+    case 'type':
+      return `type '${reason.type}' is paused${facts}`
   }
 }
 

@@ -25,6 +25,7 @@ const PAGES = [
   'operate/schedules.md',
   'operate/timeline.md',
   'operate/going-back.md',
+  'operate/pausing.md',
   'playbook.md',
   'saga.md',
   'tools.md',

@@ -185,6 +185,7 @@ export class FoldStage {
       sessions: new Map(this.sessions),
       schedules: new Map(),
       definitions: new Map(),
+      pauses: new Map(),
       handedBy: new Map(),
     }
   }

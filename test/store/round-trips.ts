@@ -142,7 +142,6 @@ export function roundTripTopic(current: Current): void {
       scope: '',
       timeoutMs: null,
       timeoutPer: 'attempt' as const,
-      expiresAt: null,
       retry: null,
       limitKey: null,
       meta: null,

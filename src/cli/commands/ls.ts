@@ -100,7 +100,7 @@ function table(terminal: Terminal, rows: readonly InstanceRow[]): void {
     rows.map((row) => [
       row.id,
       row.name,
-      paintState(terminal, instanceState(row)),
+      `${paintState(terminal, instanceState(row))}${row.paused === null ? '' : terminal.paint('yellow', ' paused')}`,
       String(row.succeeded),
       String(row.failed),
       ago(row.createdAt, now),

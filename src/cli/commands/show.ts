@@ -5,7 +5,7 @@ import type { Blocked, Sheet } from '../../notations/interface/sheet.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { storeTime } from '../../operations/clock.ts'
 import { listEvents, listExecutionEvents } from '../../operations/instances/history.ts'
-import { instanceNet, nodeResult } from '../../operations/instances/look.ts'
+import { explainInstance, instanceNet, nodeResult } from '../../operations/instances/look.ts'
 import type { Perform } from '../../operations/operation.ts'
 import { wholeRunHistory } from '../../operations/runs/look.ts'
 import type { InstanceView } from '../../views/view.ts'
@@ -14,13 +14,14 @@ import { eventWire } from '../../wire/event.ts'
 import { runWire } from '../../wire/run.ts'
 import type { Wire } from '../../wire/value.ts'
 import { json } from '../../wire/value.ts'
-import { namesAsked, rulesWords } from '../../wire/why-words.ts'
+import { aboutWords, namesAsked, rulesWords } from '../../wire/why-words.ts'
 import { runOrInstance } from '../lookup.ts'
 import { withOperations } from '../process/connect.ts'
 import type { ShellReading } from '../run/reading.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { contextHint } from '../terminal/hints.ts'
+import { moments } from '../terminal/moments.ts'
 import { painted, tableLines } from '../terminal/sheet.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
 import { brief, clock, headline, instanceState, paintState, placeOf, runState } from '../terminal/words.ts'
@@ -84,6 +85,8 @@ async function showInstance(
   if (instance.parentId !== null)
     terminal.print(`parent   ${instance.parentId} at ${instance.parentNode ?? 'detached'}`)
   if (instance.retryOf !== null) terminal.print(`retry of ${instance.retryOf}`)
+  for (const reason of instance.endedAt === null ? await pausesOf(perform, instance) : [])
+    terminal.print(`paused   ${harmless(reason)}`)
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
   const blocked = sheet?.blocked ?? null
@@ -107,6 +110,12 @@ async function showInstance(
   events.print(terminal)
   if (events.next !== null)
     terminal.print(terminal.paint('dim', `more: petrel show ${instance.id} --events --after ${events.next}`))
+}
+
+/** By whom, since when and why its tree is paused, or new instances of its definition. */
+async function pausesOf(perform: Perform, { id }: InstanceRow): Promise<readonly string[]> {
+  const { about, now } = await perform(explainInstance, { id, after: null, limit: 1 })
+  return about.filter(({ kind }) => kind === 'paused').map((reason) => aboutWords(reason, moments(now)))
 }
 
 function stateText(terminal: Terminal, instance: InstanceRow): string {

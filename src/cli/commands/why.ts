@@ -8,14 +8,14 @@ import type { Perform } from '../../operations/operation.ts'
 import { explainRun, showRun } from '../../operations/runs/look.ts'
 import type { Why } from '../../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
-import { span } from '../../views/words.ts'
 import { whyRunWire, whyWire } from '../../wire/why.ts'
-import { aboutWords, type Moments, namesAsked, reasonWords } from '../../wire/why-words.ts'
+import { aboutWords, namesAsked, reasonWords } from '../../wire/why-words.ts'
 import { isRun } from '../lookup.ts'
 import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { contextHint } from '../terminal/hints.ts'
+import { moments } from '../terminal/moments.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
 import { paintState, placeOf, runState } from '../terminal/words.ts'
 
@@ -110,7 +110,7 @@ function hints(reason: Reason): readonly string[] {
     case 'gate':
       return [`petrel approve ${reason.gate}`]
     case 'paused':
-      return [`petrel queues --resume ${reason.queue}`]
+      return [resumeHint(reason)]
     case 'disabled':
       return [`petrel registry enable ${reason.type}`]
     default:
@@ -118,22 +118,21 @@ function hints(reason: Reason): readonly string[] {
   }
 }
 
+function resumeHint(reason: Extract<Reason | InstanceReason, { readonly kind: 'paused' }>): string {
+  switch (reason.what) {
+    case 'instance':
+      return `petrel resume ${reason.instance}`
+    case 'definition':
+      return `petrel definitions resume ${reason.definition}`
+    case 'type':
+      return `petrel registry resume ${reason.type}`
+    case 'queue':
+      return `petrel queues --resume ${reason.queue}`
+  }
+}
+
 function aboutHints(reason: InstanceReason, { id }: InstanceRow): readonly string[] {
   if (reason.kind === 'idle') return [`petrel start ${id}`]
+  if (reason.kind === 'paused') return [resumeHint(reason)]
   return reason.kind === 'ended' && reason.state !== 'completed' ? [`petrel show ${id}`, `petrel retry ${id}`] : []
-}
-
-function moments(now: number): Moments {
-  const when = (at: number): string => {
-    if (at > now) return `in ${span(at - now)} (${clockTime(at)})`
-    return `${span(now - at)} ago (${clockTime(at)})`
-  }
-  return { when, since: (at) => `for ${span(Math.max(0, now - at))}`, span }
-}
-
-/** With the date, unless it is today. */
-function clockTime(at: number): string {
-  const text = new Date(at).toISOString()
-  const today = new Date().toISOString().slice(0, 10)
-  return text.startsWith(today) ? `${text.slice(11, 19)}Z` : `${text.slice(0, 10)} ${text.slice(11, 19)}Z`
 }

@@ -1,7 +1,7 @@
 /** What an instance waits for when nothing in it can continue by itself. */
 import { toolsOfType, typeMatcher } from '../../kernel/type-filters.ts'
 import type { RuntimeRow } from '../../model/registry.ts'
-import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
+import { type InstanceRow, PARKED_AT, type RunRow, type WorkerRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { SLOT } from '../../net/slots.ts'
 import { json } from '../../wire/value.ts'
@@ -11,7 +11,7 @@ import { brief, placeOf } from '../terminal/words.ts'
 import type { ShellReading } from './reading.ts'
 
 export interface Wait {
-  readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry'
+  readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry' | 'paused'
   /** The name to use when answering it: a gate, a run, a node, a type or a queue. */
   readonly id: string
   readonly instance: string
@@ -72,6 +72,10 @@ function waitOfRun(run: RunRow, now: number, { alive, paused, registry }: Rules)
       id: run.id,
       text: `${placeOf(run)} waits for its completion from outside: run ${run.id}`,
     }
+  }
+  if (run.runAt >= PARKED_AT) {
+    const what = run.rootId === null ? `type '${run.type}' is paused` : 'its workflow is paused'
+    return { ...at, kind: 'paused', id: run.id, text: `${placeOf(run)} waits: ${what}` }
   }
   if (run.runAt > now) return null
   if (paused.has(run.queue)) {

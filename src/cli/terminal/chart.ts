@@ -6,6 +6,7 @@ const MARKS: { readonly [wait in NonNullable<Segment['waits']>]: string } = {
   scheduled: '·',
   retry: '·',
   activation: '·',
+  paused: '·',
   queue: '░',
   start: '░',
   child: '░',

@@ -1,6 +1,6 @@
 /** Times, states and values as text on a terminal. */
 
-import type { InstanceRow, RunRow } from '../../model/rows.ts'
+import { type InstanceRow, PARKED_AT, type RunRow } from '../../model/rows.ts'
 import { plain } from '../../notations/interface/plain.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { brief as shortened, span } from '../../views/words.ts'
@@ -51,6 +51,7 @@ export function instanceState(row: InstanceRow): string {
 /** One word for the state of a run. */
 export function runState(row: RunRow, now: number): string {
   if (row.status === 'leased') return row.deferred ? 'deferred' : row.startedAt === null ? 'leased' : 'running'
+  if (row.status === 'pending' && row.runAt >= PARKED_AT) return 'paused'
   if (row.status === 'pending' && row.runAt > now) return row.attempt > 0 ? 'retrying' : 'scheduled'
   return row.status
 }

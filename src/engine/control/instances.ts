@@ -5,6 +5,7 @@ import { storableText } from '../../kernel/json-limits.ts'
 import { type EventData, storeEvent } from '../../model/events/events.ts'
 import type { LimitParams } from '../../model/limits.ts'
 import { checkLimit, isQuotaKey } from '../../model/limits.ts'
+import { newPause, pauseName } from '../../model/pauses/pauses.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Happening, Place } from '../../net/marking.ts'
@@ -16,6 +17,7 @@ import { recordEvent } from '../fold/events.ts'
 import { happen } from '../fold/happenings.ts'
 import { startIdle } from '../fold/instance/idle-start.ts'
 import { memberOf } from '../fold/members.ts'
+import { unpause } from '../fold/parking.ts'
 import { checkRoomToResume, quotaNeed } from '../fold/quotas.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { prepareRedrive } from '../fold/run/redrives.ts'
@@ -43,7 +45,8 @@ export class Control {
   async cancelInstance(
     p: { readonly id: string; readonly once?: boolean; readonly undo?: boolean } & Actor,
   ): Promise<InstanceRow> {
-    return this.#onInstance(p.id, {}, (change) => {
+    const { paused } = await this.#instance(p.id)
+    return this.#onInstance(p.id, paused === null ? {} : pauseNeed(p.id), (change) => {
       const { row } = memberOf(change, p.id)
       if (TERMINAL.has(row.state) || (p.once === true && row.state === 'cancelling')) {
         throw new PetrelError('conflict', `instance ${p.id} is already ${row.state}`, { state: row.state })
@@ -55,6 +58,7 @@ export class Control {
           { state: row.state },
         )
       }
+      endPause(change, p)
       if (p.undo !== true) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor, {})
       if (row.phase !== 'forward') {
         const message = `instance ${p.id} is ending already (${row.reason ?? row.phase}); its work cannot be undone any more`
@@ -93,6 +97,12 @@ export class Control {
         throw new PetrelError('conflict', `instance ${p.id} is ${state}; only an idle one can be started (${next})`, {
           state,
           allowed,
+        })
+      }
+      if (member.row.paused !== null) {
+        throw new PetrelError('conflict', `instance ${p.id} is paused; resume it, then start it`, {
+          state,
+          paused: true,
         })
       }
       startIdle(change, member, p.actor)
@@ -141,9 +151,10 @@ export class Control {
     await this.#deps.transactor.run({
       roots: [],
       wait: true,
-      need: {},
+      need: { queues: [p.queue] },
       fold: (change) => {
         change.queues.set(p.queue, { name: p.queue, paused: p.paused })
+        recordQueuePause(change, p)
         const type = p.paused ? 'queue.paused' : 'queue.resumed'
         change.events.push(storeEvent(type, { queue: p.queue }, { actor: p.actor, tenant: null, at: change.now }))
       },
@@ -202,6 +213,25 @@ export class Control {
     if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`, { id })
     return row
   }
+}
+
+/** Who paused it, for those who ask. A queue that is paused already keeps the first one. */
+function recordQueuePause(change: WorkingSet, p: { readonly queue: string; readonly paused: boolean } & Actor): void {
+  const key = { kind: 'queue', key: p.queue } as const
+  if (!p.paused) change.overPauses.push(key)
+  else if (change.loaded.queues.get(p.queue)?.paused !== true) {
+    change.pauses.set(pauseName(key), newPause(key, { actor: p.actor, pausedAt: change.now }))
+  }
+}
+
+/** Work that stops or undoes must run, so a cancel of a paused tree ends its pause. One nested in it stays paused. */
+function endPause(change: WorkingSet, { id, actor }: { readonly id: string } & Actor): void {
+  const member = memberOf(change, id)
+  if (member.row.paused !== null) unpause(change, member, { actor, cause: 'cancel' })
+}
+
+function pauseNeed(id: string): Need {
+  return { pauses: [{ kind: 'instance', key: id }], foreignReturns: [id] }
 }
 
 type Request = 'instance.patched' | 'instance.cancel_requested' | 'instance.resume_requested'

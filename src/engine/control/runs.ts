@@ -1,7 +1,7 @@
 /** Operations on single runs by people and other systems: cancel, redrive, activate, prioritize, delete, dismiss. */
 
 import { missing, PetrelError, runError } from '../../kernel/errors.ts'
-import { HELD_AT, type RunRow } from '../../model/rows.ts'
+import { HELD_AT, PARKED_AT, type RunRow } from '../../model/rows.ts'
 import { transitionOf } from '../../model/run-transitions.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Store } from '../../store/store.ts'
@@ -65,7 +65,8 @@ export class RunControl {
   /** A run that waited for its activation is due now. */
   activate(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
-      if (row.status !== 'pending' || row.runAt < HELD_AT) {
+      // One that is parked may wait for something else as well.
+      if (row.status !== 'pending' || row.runAt < HELD_AT || row.runAt >= PARKED_AT) {
         throw refused(change, row, 'held', 'only a run that waits to be activated can be')
       }
       const due: RunRow = { ...row, runAt: change.now }

@@ -45,6 +45,7 @@ export function deltaOf(change: WorkingSet): Delta {
     ...(change.fires.length === 0 ? {} : { fires: change.fires }),
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
+    ...pausesOf(change),
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
     ...(change.terms.size === 0 ? {} : { terms: [...change.terms.values()] }),
     ...(change.bulk === null ? {} : { bulk: bulkDelta(change.bulk) }),
@@ -55,6 +56,11 @@ export function deltaOf(change: WorkingSet): Delta {
 
 function bulkDelta({ operations, items, trees }: BulkChanges): BulkDelta {
   return { operations: [...operations.values()], items: [...items.values()], trees: [...trees] }
+}
+
+function pausesOf({ pauses, overPauses, parked }: WorkingSet): Pick<Delta, 'pauses' | 'parked'> {
+  if (pauses.size === 0 && overPauses.length === 0 && parked.size === 0) return {}
+  return { pauses: { put: [...pauses.values()], remove: overPauses }, parked: [...parked.values()] }
 }
 
 /** Literal items are stored completely: later portions need them, and so does a retry of this instance. */

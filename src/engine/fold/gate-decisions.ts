@@ -10,6 +10,7 @@ import { recordEvent } from './events.ts'
 import { happen } from './happenings.ts'
 import { memberOf } from './members.ts'
 import { NeedMore } from './need.ts'
+import { timesStandStill } from './parking.ts'
 import { findRun } from './run/changed-runs.ts'
 import { prepareRedrive } from './run/redrives.ts'
 import { putSlot } from './slots.ts'
@@ -91,23 +92,23 @@ function appealedRun(change: WorkingSet, gate: GateRow): RunRow {
 
 /** Applies what is due for an open gate, checked again under the lock: its decision, otherwise its escalations. */
 export function advanceGate(change: WorkingSet, gate: GateRow): void {
-  if (gate.state !== 'open') return
+  if (gate.state !== 'open' || timesStandStill(change, gate.rootId)) return
   if (gate.dueAt !== null && gate.dueAt <= change.now) {
     const reason = gate.votes === '[]' ? 'no answer before the deadline' : 'not enough votes in time'
     decideGate(change, gate, { approved: gate.onTimeout === 'approve', answer: null, reason, actor: null, roles: [] })
     return
   }
   const { escalate = [] } = gateOptions(gate.options)
-  let escalated = gate.escalated
-  for (; escalated < escalate.length; escalated++) {
+  let { escalated, escalateAt } = gate
+  for (; escalateAt !== null && escalateAt <= change.now; escalated++) {
     const { after, roles } = escalate[escalated] as EscalationStage
-    if (gate.createdAt + after > change.now) break
+    const next = escalate[escalated + 1]
+    // Counted from this stage, not from the opening of the gate: in between, its times may have stood still.
+    escalateAt = next === undefined ? null : escalateAt + next.after - after
     const data = { gate: gate.id, stage: escalated + 1, ...(roles === undefined ? {} : { roles }) }
     recordEvent(change, memberOf(change, gate.instanceId), 'gate.escalated', gate.node, data)
   }
   if (escalated === gate.escalated) return
-  const next = escalate[escalated]
-  const escalateAt = next === undefined ? null : gate.createdAt + next.after
   change.gates.set(gate.id, { ...gate, escalated, escalateAt })
 }
 

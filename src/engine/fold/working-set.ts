@@ -9,6 +9,7 @@ import type { Command, NewCommand } from '../../model/commands.ts'
 import type { FailureRow } from '../../model/errors/groups.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
+import type { ParkedRow, PauseKey, PauseRow } from '../../model/pauses/pauses.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -121,6 +122,11 @@ export class WorkingSet {
   /** By id and term. */
   readonly terms = new Map<string, TermRow>()
   readonly failures: FailureRow[] = []
+  /** By pauseName. */
+  readonly pauses = new Map<string, PauseRow>()
+  readonly overPauses: PauseKey[] = []
+  /** By the id of the row that waits. */
+  readonly parked = new Map<string, ParkedRow>()
   readonly results = new RecordedResults()
   /** By place. */
   readonly detached = new Map<string, DetachedChild>()

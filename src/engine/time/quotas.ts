@@ -161,7 +161,7 @@ export class Quotas {
             continue
           }
           const member = memberOf(change, id)
-          if (member.row.state !== 'queued') continue
+          if (member.row.state !== 'queued' || member.row.paused !== null) continue
           if (!change.admission.hasRoom(key)) return false
           begin(change, member)
         }

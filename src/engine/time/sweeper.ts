@@ -12,8 +12,10 @@ import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import type { GateRow, ScheduleRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Store } from '../../store/store.ts'
+import type { Pauses } from '../control/pauses.ts'
 import { advanceGate } from '../fold/gate-decisions.ts'
 import { happen } from '../fold/happenings.ts'
+import { isDue } from '../fold/instance/deadline.ts'
 import { memberOf } from '../fold/members.ts'
 import { leaseExpired, lost } from '../fold/run/ended-leases.ts'
 import { settleForeignOutcome } from '../fold/run/foreign-outcomes.ts'
@@ -51,6 +53,7 @@ export interface SweeperDeps {
   readonly bulkRunner: BulkRunner
   readonly clock: ClockWatch
   readonly quotas: Quotas
+  readonly pauses: Pauses
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
   /** Records in their instances that these runs have started. */
@@ -279,6 +282,13 @@ export class Sweeper {
       // Decisions first: a decided gate does not escalate.
       gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, advance),
       escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, advance),
+      pauses: () =>
+        findings.each(
+          'sweep_pause',
+          (p) => store.pauses.unfinished(p),
+          idOf,
+          ({ id }) => this.#deps.pauses.advance(id),
+        ),
       queued_instances: () => quotas.sweep(),
       crons: () =>
         findings.each(
@@ -326,8 +336,7 @@ export class Sweeper {
 
   #deadline({ id, rootId }: InstanceKey): Promise<void> {
     return this.#onRoot(rootId, id, (change) => {
-      const { deadlineAt } = memberOf(change, id).row
-      if (deadlineAt !== null && deadlineAt <= change.now) happen(change, id, { kind: 'deadline' })
+      if (isDue(change, memberOf(change, id))) happen(change, id, { kind: 'deadline' })
     })
   }
 

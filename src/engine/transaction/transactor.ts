@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts'
 import { Admission } from '../fold/admission.ts'
 import { deltaOf } from '../fold/delta.ts'
 import { NeedMore } from '../fold/need.ts'
+import { parkWaiting } from '../fold/parking.ts'
 import type { FoldDeps } from '../fold/working-set.ts'
 import { WorkingSet } from '../fold/working-set.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
@@ -89,6 +90,7 @@ export class Transactor {
         let value: T | undefined
         try {
           value = act.fold(change, pass)
+          parkWaiting(change)
         } catch (error) {
           if (!(error instanceof NeedMore)) throw error
           pass.needs.push(error.need)

@@ -12,6 +12,7 @@ import type { Marking, MarkingAsked } from '../../views/pictures/marking.ts'
 import type { Timeline, TimelineAsked } from '../../views/pictures/timeline.ts'
 import { follow, type InstanceView, type ViewPage, viewOf } from '../../views/view.ts'
 import type { Why } from '../../views/why.ts'
+import type { PausedInstance, PauseInstance } from '../control/pauses.ts'
 import type { Parts } from '../parts.ts'
 import { type CallerTransaction, transactIn } from '../transaction/caller-transaction.ts'
 
@@ -49,6 +50,10 @@ export interface InstanceVerbs {
   retryInstanceNow(params: { readonly id: string; readonly actor: string | null }): Promise<number>
   /** Continues, in place, an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
+  /** Nothing of its tree begins any more; active work ends as usual. A pause that is in force is a conflict. */
+  pauseInstance(params: PauseInstance): Promise<PausedInstance>
+  /** Ends its pause. What waited is due again; stopped times continue. */
+  unpauseInstance(params: { readonly id: string; readonly actor: string | null }): Promise<PausedInstance>
   /** With its first runs and children, or those of another page. */
   view(instanceId: string, page?: ViewPage): Promise<InstanceView | null>
   /** What each node that has not ended waits for, a page at a time; null: there is no such instance. */
@@ -77,7 +82,8 @@ export interface InstanceVerbs {
 }
 
 export function instanceVerbs(parts: Parts): InstanceVerbs {
-  const { store, intake, control, repeats, runControl, waiters, results, reasons, pictures, afterCommit } = parts
+  const { store, intake, control, pauses, repeats, runControl, waiters, results, reasons, pictures, afterCommit } =
+    parts
   return {
     start: (params, on) => intake.start(params, transactIn(store, on)),
     cancelInstance: (p) => control.cancelInstance(p),
@@ -87,6 +93,8 @@ export function instanceVerbs(parts: Parts): InstanceVerbs {
     previewRetry: ({ after = null, limit = PREVIEWED, ...p }) => repeats.preview({ ...p, after, limit }),
     retryInstanceNow: (p) => runControl.dueNowAll(p),
     resumeInstance: (p) => control.resumeInstance(p),
+    pauseInstance: (p) => pauses.pause(p),
+    unpauseInstance: (p) => pauses.resume(p),
     view: (instanceId, page) => viewOf(store.read, instanceId, page),
     why: ({ instanceId, after = null, limit = 50 }) => reasons.instance({ instanceId, after, limit }),
     timeline: ({ instanceId, node = null, after = null, limit = 200 }) =>

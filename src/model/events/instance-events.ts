@@ -1,6 +1,7 @@
 /** Events of instances and of their nodes and gates. */
 import type { Failure, InstanceOutcome, InstanceState, NetEventData } from '../../net/marking.ts'
 import type { NodeFailure } from '../../net/slots.ts'
+import type { PausedTimeouts } from '../pauses/pauses.ts'
 
 /** `error`: why it failed or was stopped. */
 export interface InstanceEnd {
@@ -41,6 +42,9 @@ export interface InstanceEventData extends Pick<NetEventData, 'instance.draining
   'instance.patched': { readonly actor?: string; readonly set: readonly string[] }
   'instance.cancel_requested': { readonly actor?: string; readonly undo?: true } | null
   'instance.resume_requested': { readonly actor?: string } | null
+  'instance.paused': { readonly reason?: string; readonly timeouts: PausedTimeouts }
+  /** `cause`: it was not an operator who resumed it. */
+  'instance.unpaused': { readonly paused_ms: number; readonly cause?: 'cancel' }
   'instance.completed': InstanceEnd
   'instance.failed': InstanceEnd
   'instance.cancelled': InstanceEnd
@@ -61,6 +65,8 @@ export const INSTANCE_EVENTS = {
   'instance.resume_requested': 'An operator resumed the instance.',
   'instance.draining': 'The instance left the forward phase.',
   'instance.compensating': 'The undo began, or continues.',
+  'instance.paused': 'An operator paused the instance.',
+  'instance.unpaused': 'The pause ended: an operator resumed the instance, or cancelled it.',
   'instance.completed': 'The instance completed.',
   'instance.failed': 'The instance failed.',
   'instance.cancelled': 'The instance was cancelled.',

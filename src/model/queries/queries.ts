@@ -205,8 +205,11 @@ export interface GateQuery {
   readonly before: string | null
 }
 
-/** The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated. */
-export type RunWait = 'available' | 'scheduled' | 'retryable' | 'held'
+/**
+ * The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated; waiting
+ * until its workflow or its type is resumed.
+ */
+export type RunWait = 'available' | 'scheduled' | 'retryable' | 'held' | 'paused'
 
 export interface RunQuery {
   readonly status: readonly RunStatus[] | null

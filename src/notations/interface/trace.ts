@@ -70,6 +70,8 @@ const INSTANCE_OUTCOMES: Outcomes<InstanceEventType | NodeEventType | GateEventT
   'instance.patched': null,
   'instance.cancel_requested': null,
   'instance.resume_requested': null,
+  'instance.paused': 'paused',
+  'instance.unpaused': 'resumed',
   'instance.draining': 'stopping',
   'instance.compensating': 'compensating',
   'instance.completed': 'completed',

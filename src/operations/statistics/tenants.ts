@@ -9,7 +9,7 @@ const OF_ALL = { scope: 'read', shared: true } as const
 /** Per state; counting a million runs would take too long. */
 export const MOST_COUNTED = 100_000
 
-const WAITS = ['available', 'scheduled', 'retryable', 'held'] as const satisfies readonly RunWait[]
+const WAITS = ['available', 'scheduled', 'retryable', 'held', 'paused'] as const satisfies readonly RunWait[]
 const STATUSES = ['leased', 'succeeded', 'failed', 'cancelled'] as const satisfies readonly RunStatus[]
 
 type Standing = (typeof WAITS)[number] | (typeof STATUSES)[number]

@@ -3,7 +3,7 @@
 import { RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 
-export type Verb = 'start' | 'cancel' | 'retry' | 'fork' | 'retry now' | 'patch'
+export type Verb = 'start' | 'cancel' | 'retry' | 'fork' | 'retry now' | 'patch' | 'pause' | 'resume'
 
 export async function refusing<T>(verb: Verb, id: string, work: Promise<T>): Promise<T> {
   try {
@@ -20,14 +20,25 @@ function instanceProblem(error: unknown, verb: Verb, id: string): unknown {
   const { state } = details
   return new RequestError('conflict', error.message, {
     details: { instance_id: id, ...details },
-    hint: hint ?? hintOf(verb, typeof state === 'string' ? state : '', details['root']),
+    hint: hint ?? hintOf(verb, typeof state === 'string' ? state : '', details),
   })
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'compensated'])
 
-function hintOf(verb: Verb, state: string, root: unknown): string {
+function hintOf(verb: Verb, state: string, { root, paused, stopped }: PetrelError['details']): string {
+  if (typeof root === 'string' && (verb === 'pause' || verb === 'resume'))
+    return `Do it to its root: /v1/instances/${root}`
   if (typeof root === 'string') return `Do it to its root: /v1/instances/${root}; or name one of its steps with from.`
+  if (verb === 'pause' && !ENDED.has(state))
+    return 'Resume it, and pause it again to change the reason or the timeouts.'
+  if (verb === 'resume') {
+    if (stopped === true) return 'It stopped by itself: continue it with POST /v1/sagas/ID/resume.'
+    return ENDED.has(state)
+      ? 'It has ended; retry it with POST /v1/instances/ID/retry.'
+      : 'Only a paused instance is resumed.'
+  }
+  if (verb === 'start' && paused === true) return 'Resume it with POST /v1/instances/ID/resume.'
   if (verb === 'start') {
     return ENDED.has(state)
       ? 'What has ended stays as it is; retry it, or start a new one with POST /v1/instances.'

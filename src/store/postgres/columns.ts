@@ -4,6 +4,7 @@ import { OPERATION_ITEM as OPERATION_ITEMS, OPERATION as OPERATIONS } from '../.
 import { COMMAND as COMMANDS } from '../../model/commands.ts'
 import { DEFINITION as DEFINITIONS, type DefinitionHead } from '../../model/definitions.ts'
 import { ERROR_GROUP as ERROR_GROUPS, FAILURE as FAILURES } from '../../model/errors/groups.ts'
+import { PARKED as PARKED_ROWS, PAUSE as PAUSES } from '../../model/pauses/pauses.ts'
 import * as rows from '../../model/rows.ts'
 import { SAGA_STEP as SAGA_STEPS, SAGA as SAGAS } from '../../model/sagas.ts'
 import { FIRE as FIRES } from '../../model/schedules/fires.ts'
@@ -69,6 +70,8 @@ export const OPERATION = table(OPERATIONS)
 export const OPERATION_ITEM = table(OPERATION_ITEMS)
 export const FAILURE = table(FAILURES)
 export const ERROR_GROUP = table(ERROR_GROUPS)
+export const PAUSE = table(PAUSES)
+export const PARKED = table(PARKED_ROWS)
 /** The views of sagas. */
 export const SAGA = table(SAGAS)
 export const SAGA_STEP = table(SAGA_STEPS)

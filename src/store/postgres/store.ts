@@ -6,6 +6,7 @@ import type { BulkQueries } from '../../model/bulk/work.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
 import type { ErrorGroups } from '../../model/errors/groups.ts'
+import type { Pauses } from '../../model/pauses/pauses.ts'
 import type { Queries } from '../../model/queries/queries.ts'
 import type { Keys, Registry } from '../../model/registry.ts'
 import type { Saved } from '../../model/saved.ts'
@@ -38,6 +39,7 @@ import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { overviewOn } from './tables/overview.ts'
+import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -80,6 +82,7 @@ export class PostgresStore implements Store {
   readonly definitions: Definitions
   readonly commands: Commands
   readonly errorGroups: ErrorGroups
+  readonly pauses: Pauses
   readonly #schema = new SchemaCheck()
   readonly bulk: BulkQueries
   readonly #clock = new StoreClock()
@@ -164,6 +167,7 @@ export class PostgresStore implements Store {
       now: () => this.now(),
     })
     this.errorGroups = errorGroupsOn({ reads: this.#reads, lists: this.#lists, probe: params.probe ?? null })
+    this.pauses = pausesOn({ reads: this.#reads, timers: this.#timers })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
     this.bulk = bulkOn({ reads: this.#reads, timers: this.#timers })
   }

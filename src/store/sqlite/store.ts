@@ -17,6 +17,7 @@ import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { overviewOn } from './tables/overview.ts'
+import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -86,5 +87,6 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     commands: commandsOn(connection),
     bulk: bulkOn(connection),
     errorGroups: errorGroupsOn(connection),
+    pauses: pausesOn(connection),
   }
 }

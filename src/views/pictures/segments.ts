@@ -13,12 +13,13 @@
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { StoredData } from '../../model/events/events.ts'
 import type { StepRun } from '../../model/queries/steps.ts'
-import { HELD_AT, type StoredEvent } from '../../model/rows.ts'
+import { HELD_AT, PARKED_AT, type StoredEvent } from '../../model/rows.ts'
 
 export const WAIT_KINDS = [
   'scheduled',
   'retry',
   'activation',
+  'paused',
   'queue',
   'start',
   'completion',
@@ -182,7 +183,7 @@ class Fold {
   }
 
   #wait(waits: WaitKind, until: number): void {
-    this.#due = { waits: until >= HELD_AT ? 'activation' : waits, until }
+    this.#due = { waits: until >= PARKED_AT ? 'paused' : until >= HELD_AT ? 'activation' : waits, until }
   }
 
   /** The attempt that follows; data have the number of failures so far. */
@@ -253,7 +254,10 @@ class Fold {
     const { runAt, attempt } = this.#run
     this.#attempt = Math.max(this.#attempt, attempt + 1)
     const { waits } = this.#due
-    this.#wait(waits === 'queue' || waits === 'activation' ? (attempt > 0 ? 'retry' : 'scheduled') : waits, runAt)
+    this.#wait(
+      waits === 'queue' || waits === 'activation' || waits === 'paused' ? (attempt > 0 ? 'retry' : 'scheduled') : waits,
+      runAt,
+    )
     if (runAt > now) return this.#push(this.#due.waits, null, null)
     if (runAt > this.#at) this.#push(this.#due.waits, runAt, null)
     this.#push('queue', null, null)

@@ -3,6 +3,7 @@
 import { undoesAtOnce } from '../../../net/transitions.ts'
 import { happen } from '../happenings.ts'
 import { memberOf } from '../members.ts'
+import { timesStandStill } from '../parking.ts'
 import { follow, type Member, type WorkingSet } from '../working-set.ts'
 
 /** Applies a deadline that has passed before the outcome that is about to be folded. */
@@ -19,6 +20,7 @@ export function applyDeadlineBeforeReport(change: WorkingSet, instanceId: string
   happen(change, instanceId, { kind: 'deadline' })
 }
 
-function isDue(change: WorkingSet, { row: { deadlineAt } }: Member): boolean {
-  return deadlineAt !== null && deadlineAt <= change.now
+/** Its time is over; during a pause that stops times it is not. */
+export function isDue(change: WorkingSet, { row: { deadlineAt, rootId } }: Member): boolean {
+  return deadlineAt !== null && deadlineAt <= change.now && !timesStandStill(change, rootId)
 }

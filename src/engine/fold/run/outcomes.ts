@@ -16,6 +16,7 @@ import { applyDeadlineBeforeReport, applyPassedDeadline } from '../instance/dead
 import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
+import { timesStandStill } from '../parking.ts'
 import type { Members, WorkingSet } from '../working-set.ts'
 import { findRun, finishRun, replaceRun } from './changed-runs.ts'
 import { settleForeignOutcome } from './foreign-outcomes.ts'
@@ -90,7 +91,7 @@ export function reported(
 /** Past its timeout while active, or past its expiry while not started. */
 export function overdue(change: WorkingSet, runId: string, chance: Chance): void {
   const run = findRun(change, runId)
-  if (run === undefined) return
+  if (run === undefined || standsStill(change, run)) return
   const late = run.timeoutAt !== null && run.timeoutAt <= change.now
   const timeout: Failure = { code: 'timeout', message: `did not end within ${run.timeoutMs} ms`, category: 'timeout' }
   if (run.status === 'leased' && late) {
@@ -101,6 +102,11 @@ export function overdue(change: WorkingSet, runId: string, chance: Chance): void
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
     endRun(change, run, EXPIRE, { code: 'expired', message: 'not started before it expired' }, false, NO_REPORT, false)
   }
+}
+
+/** No worker has it, and the times of its workflow stand still. */
+function standsStill(change: WorkingSet, run: RunRow): boolean {
+  return (run.status === 'pending' || run.deferred) && run.rootId !== null && timesStandStill(change, run.rootId)
 }
 
 /** Folding or storing its outcome fails: the run fails, so that it neither waits nor is found by every sweep. */

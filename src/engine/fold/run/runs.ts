@@ -1,7 +1,7 @@
 /** Run rows and the few ways they change. Each function takes a row and returns a complete row. */
 
 import type { RunWait } from '../../../model/queries/queries.ts'
-import { HELD_AT, type JsonText, RUN, type RunRow, type RunStatus } from '../../../model/rows.ts'
+import { HELD_AT, type JsonText, PARKED_AT, RUN, type RunRow, type RunStatus } from '../../../model/rows.ts'
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import { blank } from '../../../model/table.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
@@ -288,6 +288,7 @@ export function redriven(run: RunRow, now: number): RunRow {
 /** Why a pending run waits; meaningless for other runs. */
 export function waitOf(run: Pick<RunRow, 'runAt' | 'attempt'>, now: number): RunWait {
   if (run.runAt <= now) return 'available'
+  if (run.runAt >= PARKED_AT) return 'paused'
   if (run.runAt >= HELD_AT) return 'held'
   return run.attempt > 0 ? 'retryable' : 'scheduled'
 }

@@ -3,6 +3,7 @@
 import { type PetrelError, runError } from '../../../kernel/errors.ts'
 import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
 import type { UniqueParams } from '../../../model/enqueue.ts'
+import type { RunWait } from '../../../model/queries/queries.ts'
 import type { RunRow, UniqueRow } from '../../../model/rows.ts'
 import { NeedMore } from '../need.ts'
 import type { Runs, WorkingSet } from '../working-set.ts'
@@ -72,9 +73,16 @@ function holderOf(
   if (run.deletedAt !== null && run.status === 'pending') return null
   if (unique.periodMs !== undefined && run.createdAt + unique.periodMs <= change.now) return null
   const states: readonly string[] = unique.states ?? DEFAULT_LIVE
-  const counts = states.includes(run.status) || (run.status === 'pending' && states.includes(waitOf(run, change.now)))
-  return counts ? run : null
+  return states.includes(run.status) || (run.status === 'pending' && waits(run, states, change.now)) ? run : null
 }
+
+/** A run of a paused workflow waits as it did before the pause; which way is not known here. */
+function waits(run: RunRow, states: readonly string[], now: number): boolean {
+  const wait = waitOf(run, now)
+  return wait === 'paused' ? WAITS.some((state) => states.includes(state)) : states.includes(wait)
+}
+
+const WAITS: readonly RunWait[] = ['available', 'scheduled', 'retryable', 'held']
 
 /** Cancels a run that has not ended. The lease of an active run ends at once; how far its work came is unknown. */
 function replace(change: Ending, holder: RunRow): boolean {

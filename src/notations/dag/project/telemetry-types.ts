@@ -32,6 +32,8 @@ const GIVES_TELEMETRY: Readonly<Record<EventType, boolean>> = {
   'instance.patched': false,
   'instance.cancel_requested': false,
   'instance.resume_requested': false,
+  'instance.paused': false,
+  'instance.unpaused': false,
   'instance.draining': true,
   'instance.compensating': false,
   'instance.completed': true,

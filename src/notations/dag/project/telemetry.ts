@@ -124,6 +124,8 @@ function ofInstance(facts: TelemetryFacts, data: StoredData): readonly EventDraf
     case 'instance.patched':
     case 'instance.cancel_requested':
     case 'instance.resume_requested':
+    case 'instance.paused':
+    case 'instance.unpaused':
     case 'instance.compensating':
       return []
   }

@@ -107,6 +107,8 @@ function follow(path: Path, event: StoredEvent, compensates: boolean): void {
     case 'instance.patched':
     case 'instance.cancel_requested':
     case 'instance.resume_requested':
+    case 'instance.paused':
+    case 'instance.unpaused':
       return
     default:
       return type satisfies never

@@ -45,6 +45,8 @@ export function workflowEvents(
     case 'instance.patched':
     case 'instance.cancel_requested':
     case 'instance.resume_requested':
+    case 'instance.paused':
+    case 'instance.unpaused':
     case 'instance.compensating':
     case 'instance.compensated':
       return []

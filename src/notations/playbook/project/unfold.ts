@@ -143,6 +143,16 @@ function ofExecution({ instance }: Log, line: StoredEvent, data: Data, emit: Emi
       return
     case 'instance.dequeued':
       return began()
+    case 'instance.paused': {
+      const { reason } = data
+      return emit({
+        type: 'playbook.paused',
+        status: 'paused',
+        payload: { ...by, ...(reason === undefined ? {} : { reason }) },
+      })
+    }
+    case 'instance.unpaused':
+      return emit({ type: 'playbook.resumed', status: 'in_progress', payload: { ...by } })
     case 'instance.waiting':
       return emit({ type: 'playbook.paused', status: 'paused' })
     case 'instance.resumed':

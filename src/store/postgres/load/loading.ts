@@ -2,6 +2,7 @@
 
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
+import { type PauseRow, pauseName } from '../../../model/pauses/pauses.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
@@ -30,6 +31,7 @@ import * as plain from './plain.ts'
 
 const netFrom = column.decoder(column.NET)
 const queueFrom = column.decoder(column.QUEUE)
+const pauseFrom = column.decoder(column.PAUSE)
 
 export class Loading implements Loaded {
   now = 0
@@ -70,6 +72,7 @@ export class Loading implements Loaded {
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
   readonly definitions = new Map<string, DefinitionHead[]>()
+  readonly pauses = new Map<string, PauseRow>()
   readonly handedBy = new Map<string, RunRow[]>()
   bulk: BulkLoading | null = null
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
@@ -107,6 +110,7 @@ export class Loading implements Loaded {
   calls(asked: Need): Call[] {
     const calls: Call[] = []
     const need = this.#unlocked(asked)
+    for (const id of need.foreignReturns ?? []) calls.push({ statement: locked.FOREIGN_RETURNS, values: [id] })
     this.#runParts(need, calls)
     this.#ruleParts(need, calls)
     this.#namedParts(need, calls)
@@ -201,7 +205,15 @@ export class Loading implements Loaded {
     }
   }
 
-  #namedParts({ definitions, schedules }: Need, calls: Call[]): void {
+  #namedParts({ definitions, schedules, pauses }: Need, calls: Call[]): void {
+    if (pauses !== undefined && pauses.length > 0) {
+      const row = (fields: Fields): void => {
+        const pause = pauseFrom(fields)
+        this.pauses.set(pauseName(pause), pause)
+      }
+      const values = [textArray(pauses.map(({ kind }) => kind)), textArray(pauses.map(({ key }) => key))]
+      calls.push({ statement: plain.PAUSES, values, row })
+    }
     if (definitions !== undefined && definitions.length > 0) {
       for (const key of definitions.map(definitionKey).sort()) {
         this.definitions.set(key, [])

@@ -48,6 +48,12 @@ export const LEASED_RUNS = statement(
    ORDER BY r.id FOR UPDATE`,
 )
 
+/**
+ * Waits for transactions of foreign clients that gave back runs of this tree (repeatable/60_run_update.sql): they read
+ * whether it is paused, and that must not change before they commit.
+ */
+export const FOREIGN_RETURNS = statement('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 27))')
+
 export const LIMITS = statement(
   `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
 )

@@ -4,7 +4,7 @@
  */
 
 import { SLOT } from '../../../net/slots.ts'
-import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
+import { GATE, INSTANCE, NET, PAUSE, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 
@@ -170,11 +170,17 @@ export const NETS = statement(
 /** Keys under which an instance is queued. Read after the limits were locked: joining a queue requires that lock. */
 export const QUEUED_UNDER = statement(
   `SELECT k.key FROM unnest($1::text[]) k(key) WHERE EXISTS (
-     SELECT FROM workflow.workflow_instance i WHERE i.slot_key = k.key AND i.ended_at IS NULL AND i.state = 'queued')`,
+     SELECT FROM workflow.workflow_instance i WHERE i.slot_key = k.key AND i.ended_at IS NULL AND i.state = 'queued'
+       AND i.queued_at < '9999-01-01 00:00:00+00')`,
 )
 
 export const QUEUES = statement(
   `SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`,
+)
+
+export const PAUSES = statement(
+  `SELECT ${selectList(PAUSE, 'p')} FROM unnest($1::text[], $2::text[]) n(kind, key)
+   JOIN workflow.workflow_pause p ON p.kind = n.kind AND p.key = n.key`,
 )
 
 /** Not locked: a worker's beat must not wait for work. */

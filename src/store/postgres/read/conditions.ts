@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. Only the given filters are included: each set of filters has its own plan. */
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
-import { HELD_AT } from '../../../model/rows.ts'
+import { HELD_AT, PARKED_AT } from '../../../model/rows.ts'
 import { textArray } from '../connection/batch.ts'
 import { isUuid } from '../connection/uuid.ts'
 
@@ -81,7 +81,8 @@ const WAITS: Readonly<Record<RunWait, string>> = {
   available: 'r.run_at <= (SELECT workflow.clock())',
   scheduled: `${LATER} AND r.attempt = 0`,
   retryable: `${LATER} AND r.attempt > 0`,
-  held: `r.run_at >= to_timestamp(${HELD_AT / 1000})`,
+  held: `r.run_at >= to_timestamp(${HELD_AT / 1000}) AND r.run_at < to_timestamp(${PARKED_AT / 1000})`,
+  paused: `r.run_at >= to_timestamp(${PARKED_AT / 1000})`,
 }
 
 export function runConditions(query: RunQuery): Conditions {

@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- Changes of runs by plain SQL.
 --
 -- The SET list says which operation a statement is, because the clients in use write the same values for different reasons:
@@ -18,6 +18,8 @@
 --   success        of any run that no Petrel worker holds. It carries no number, so the first one wins.
 --   cancel         of any run that has not ended, whatever holds it.
 --   return         to pending without a failure: no attempt is spent, unless the lease had expired.
+--                  A run of a paused workflow that becomes pending is parked (model/pauses): it keeps its time in
+--                  workflow_parked and is due beyond every clock.
 --   edits          of pending runs (priority, run_at, queue, max_attempts; type and payload of inbox runs); deleted_at
 --                  hides a run from claims and cancels a step of a workflow.
 -- Only the holder ends a run that a Petrel worker holds; every other write to such a run is a veto, except a cancel.
@@ -44,6 +46,36 @@ BEGIN
   PERFORM workflow.inbox_record_event(o, 'started', jsonb_build_object('worker_id', o.leased_by), o.leased_by,
     at + interval '1 microsecond');
   RETURN o;
+END
+$$;
+
+-- Whether the workflow of a run is paused. It stays so until this transaction ends: a pause and a resume wait for that, or
+-- one of them could miss a run that this transaction makes pending.
+CREATE OR REPLACE FUNCTION workflow.inbox_pause_of(root uuid) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended(root::text, 27));
+  RETURN (SELECT i.paused FROM workflow.workflow_instance i WHERE i.id = root);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION workflow.inbox_parked(n workflow.workflow_run) RETURNS workflow.workflow_run LANGUAGE plpgsql AS $$
+DECLARE
+  paused text := workflow.inbox_pause_of(n.root_id);
+BEGIN
+  IF paused IS NULL THEN
+    RETURN n;
+  END IF;
+  INSERT INTO workflow.workflow_parked (owner, id, kind, since, run_at, expires_at, timeout_at)
+  VALUES (n.root_id::text, n.id, 'run', workflow.inbox_now(), n.run_at,
+    CASE WHEN paused = 'stop' THEN n.expires_at END, CASE WHEN paused = 'stop' THEN n.timeout_at END)
+  ON CONFLICT (owner, id) DO UPDATE SET since = excluded.since, run_at = excluded.run_at,
+    expires_at = excluded.expires_at, timeout_at = excluded.timeout_at;
+  n.run_at := '9999-07-01 00:00:00+00';
+  IF paused = 'stop' THEN
+    n.expires_at := NULL;
+    n.timeout_at := NULL;
+  END IF;
+  RETURN n;
 END
 $$;
 
@@ -78,6 +110,11 @@ BEGIN
   END IF;
   IF o.timeout_at <= at THEN
     -- timed out as well: the engine decides which of the two counts
+    PERFORM pg_notify('workflow_wake', '{"wake":{"outside":true}}');
+    RETURN NULL;
+  END IF;
+  IF o.root_id IS NOT NULL AND workflow.inbox_pause_of(o.root_id) IS NOT NULL THEN
+    -- nothing new begins in a paused workflow; the engine ends the lease
     PERFORM pg_notify('workflow_wake', '{"wake":{"outside":true}}');
     RETURN NULL;
   END IF;
@@ -293,6 +330,9 @@ BEGIN
   IF after.id IS NULL THEN
     RETURN NULL;
   END IF;
+  IF after.status = 'pending' AND after.root_id IS NOT NULL AND after.run_at < '9999-07-01 00:00:00+00' THEN
+    after := workflow.inbox_parked(after);
+  END IF;
   after.payload := CASE WHEN edited THEN NEW.payload ELSE OLD.payload END;
   after.result := CASE WHEN after.status IN ('succeeded', 'failed') THEN NEW.result ELSE OLD.result END;
   after.updated_at := now();
@@ -332,6 +372,6 @@ CREATE OR REPLACE TRIGGER inbox_4_failure BEFORE UPDATE OF attempt ON workflow.w
 CREATE OR REPLACE TRIGGER inbox_5_other BEFORE UPDATE ON workflow.workflow_run FOR EACH ROW
   WHEN (new.engine_turn = old.engine_turn) EXECUTE FUNCTION workflow.inbox_run_update('other');
 
-REVOKE EXECUTE ON FUNCTION workflow.inbox_leased, workflow.inbox_claim, workflow.inbox_beat, workflow.inbox_fail,
+REVOKE EXECUTE ON FUNCTION workflow.inbox_leased, workflow.inbox_pause_of, workflow.inbox_parked, workflow.inbox_claim, workflow.inbox_beat, workflow.inbox_fail,
   workflow.inbox_give_back, workflow.inbox_succeed, workflow.inbox_cancel, workflow.inbox_edit,
   workflow.inbox_run_update FROM PUBLIC;

@@ -135,7 +135,24 @@ const CORRECTIONS: readonly Correction[] = [
   {
     table: 'workflow_instance',
     set: `queued_at = ${NOW}`,
-    where: `r.slot_key IS NOT NULL AND r.ended_at IS NULL AND r.state = 'queued' AND r.queued_at > ${NOW}`,
+    where: `r.slot_key IS NOT NULL AND r.ended_at IS NULL AND r.state = 'queued' AND r.queued_at > ${NOW}
+            AND r.queued_at < '9999-01-01 00:00:00+00'`,
+  },
+  // What was parked stands still since now.
+  {
+    table: 'workflow_parked',
+    key: 'id',
+    set: `run_at = CASE WHEN r.run_at < '9999-01-01 00:00:00+00' THEN ${NOW} + (r.run_at - r.since) ELSE r.run_at END,
+          expires_at = ${NOW} + (r.expires_at - r.since), timeout_at = ${NOW} + (r.timeout_at - r.since),
+          due_at = ${NOW} + (r.due_at - r.since), escalate_at = ${NOW} + (r.escalate_at - r.since),
+          deadline_at = ${NOW} + (r.deadline_at - r.since), since = ${NOW}`,
+    where: `r.since > ${NOW}`,
+  },
+  {
+    table: 'workflow_pause',
+    key: 'key',
+    set: `paused_at = ${NOW}, resumed_at = CASE WHEN r.resumed_at IS NOT NULL THEN least(r.resumed_at, ${NOW}) END`,
+    where: `r.paused_at > ${NOW}`,
   },
   {
     table: 'workflow_gate',

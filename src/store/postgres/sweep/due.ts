@@ -103,7 +103,9 @@ export const UNFINISHED_CASCADES = statement(
    LIMIT $1::int`,
 )
 
-const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'`
+/** A paused one is queued beyond every clock: it keeps no other from beginning. */
+const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'
+  AND i.queued_at < '9999-01-01 00:00:00+00'`
 
 /** One probe of the queue's index per workflow limit that has room. */
 export const FREE_QUOTAS = statement(

@@ -71,6 +71,8 @@ const REMOVE_TREES = [
   ),
   statement('DELETE FROM workflow.workflow_name x WHERE x.root_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_term t WHERE t.id = ANY ($1::uuid[])'),
+  statement('DELETE FROM workflow.workflow_parked x WHERE x.owner = ANY ($1::uuid[]::text[])'),
+  statement("DELETE FROM workflow.workflow_pause x WHERE x.kind = 'instance' AND x.key = ANY ($1::uuid[]::text[])"),
   statement(
     'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
   ),

@@ -7,6 +7,7 @@ import {
   type Commands,
   keptOf,
   MOST_REFUSED,
+  PAUSED_HOLD_MS,
   type Refused,
   type RefusedRow,
 } from '../../../model/commands.ts'
@@ -33,7 +34,7 @@ const CELLS = [
  * $1 limit, $2 hold in ms. Locks only commands, and waits for no lock: settles lock runs and then store commands. A run
  * is read as it was when the statement began, a command as it is once locked; one that is newer than its run (its epoch
  * is greater) was stored in between and stays due. One that was answered before it was confirmed has been published:
- * see commands.ts.
+ * see commands.ts. A command of a paused instance is not taken, and is due again much later or at the resume.
  */
 const TAKE = statement(
   `WITH clock AS MATERIALIZED (SELECT workflow.clock() AS at),
@@ -43,13 +44,14 @@ const TAKE = statement(
    ), held AS (
      UPDATE workflow.workflow_command c SET due_at =
        CASE WHEN r.status = 'leased' AND r.epoch = c.epoch
-            THEN (SELECT at FROM clock) + make_interval(secs => $2::float8 / 1000) END,
+            THEN (SELECT at FROM clock) + make_interval(secs => CASE WHEN root.paused IS NULL THEN $2::float8 ELSE ${PAUSED_HOLD_MS} END / 1000) END,
        published_at = coalesce(c.published_at,
          CASE WHEN r.status IN ('succeeded', 'failed') AND NOT r.unknown_outcome AND c.due_at > c.created_at
                    AND coalesce(r.error ->> 'code', '') NOT LIKE 'command\\_%' THEN r.finished_at END)
      FROM due d LEFT JOIN workflow.workflow_run r ON r.id = d.run_id
+       LEFT JOIN workflow.workflow_instance root ON root.id = r.root_id
      WHERE c.run_id = d.run_id AND (r.id IS NULL OR c.epoch <= r.epoch)
-     RETURNING ${CELLS}, d.was
+     RETURNING ${CELLS}, root.paused IS NOT NULL AS paused, d.was
    )
    SELECT * FROM held ORDER BY was`,
 )
@@ -89,6 +91,8 @@ const LIST = statement(
    WHERE $1::bigint IS NULL OR id < $1::bigint ORDER BY id DESC LIMIT $2::int4`,
 )
 
+const IS_PAUSED = COMMAND.columns.length + OF_RUN.columns.length
+
 const ownCells = decoder(COMMAND)
 const runCells = decoder(OF_RUN)
 
@@ -103,8 +107,9 @@ export function commandsOn({ reads, signals }: { readonly reads: Lanes; readonly
       for (;;) {
         const wanted = limit - taken.length
         const values = [String(wanted), String(holdMs)]
-        const looked = await ask(signals, { statement: TAKE, values, row: commandFrom })
-        for (const command of looked) if (command.dueAt !== null) taken.push(command)
+        const row = (fields: Fields) => ({ command: commandFrom(fields), paused: fields[IS_PAUSED] === 't' })
+        const looked = await ask(signals, { statement: TAKE, values, row })
+        for (const { command, paused } of looked) if (command.dueAt !== null && !paused) taken.push(command)
         // Commands answered meanwhile must not hide the pending ones behind them.
         if (looked.length < wanted || taken.length >= limit) return taken
       }

@@ -1,6 +1,7 @@
 /** A Delta as statements: one per table and kind, in the global lock order. */
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow } from '../../../model/events/events.ts'
+import type { ParkedRow } from '../../../model/pauses/pauses.ts'
 import type { InstanceRow, RunRow, SlotRow, TermRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
@@ -37,6 +38,8 @@ const putDefinitions = upserter(column.DEFINITION, ['id'])
 const insertFailures = inserter(column.FAILURE)
 const insertTerms = inserter(column.TERM, 'ON CONFLICT (id, term) DO NOTHING')
 const putCommands = upserter(column.COMMAND, ['run_id'])
+const putPauses = upserter(column.PAUSE, ['kind', 'key'])
+const putParked = upserter(column.PARKED, ['owner', 'id'])
 
 const updateInstances = updater({
   table: column.INSTANCE,
@@ -77,6 +80,10 @@ const SIGNAL = statement(
      WHERE l.instance_id = ANY ($1::uuid[]) AND l.status || '' = 'leased' AND l.cancel_requested_at IS NULL
      ORDER BY l.id FOR UPDATE))`,
 )
+const REMOVE_PAUSES = statement(
+  `DELETE FROM workflow.workflow_pause p USING unnest($1::text[], $2::text[]) x(kind, key)
+   WHERE p.kind = x.kind AND p.key = x.key`,
+)
 const REFUSE_KEPT_KEYS = statement('SELECT workflow.refuse_kept_keys($1::text[])')
 
 export interface Versions {
@@ -102,6 +109,7 @@ const nameOf = (row: { readonly name: string }): string => row.name
 const hashOf = (row: { readonly hash: string }): string => row.hash
 const runIdOf = (row: { readonly runId: string }): string => row.runId
 const termOf = (row: TermRow): string => `${row.id}/${row.term}`
+const parkedOf = (row: ParkedRow): string => `${row.owner}/${row.id}`
 const slotOf = (row: SlotRow): string => `${row.instanceId}/${row.key}`
 
 const byId = byText(idOf)
@@ -111,6 +119,7 @@ const byHash = byText(hashOf)
 const byRunId = byText(runIdOf)
 const bySlot = byText(slotOf)
 const byTerm = byText(termOf)
+const byParked = byText(parkedOf)
 const byValue = byText<string>((text) => text)
 
 /** Rows without the key come last; two batches that insert the same keys then meet them in the same order. */
@@ -170,6 +179,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
     const call = updateGates(latest(gates.update, idOf, byId), loaded.gates, null)
     if (call !== null) calls.push(call)
   }
+  pushPauses(delta, calls)
   pushRules(delta, loaded, calls)
   pushRecords(delta, calls)
   if (given(delta.failures)) calls.push(insertFailures(delta.failures))
@@ -201,6 +211,15 @@ function pushUpdate(call: Call, rows: readonly WithId[], versions: Versions | nu
 function pushRemovedRuns(ids: readonly string[], calls: Call[]): void {
   const values = [uuidArray(sorted(ids, byValue))]
   for (const known of [DETACH_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
+}
+
+function pushPauses({ pauses, parked }: Delta, calls: Call[]): void {
+  if (given(pauses?.put)) calls.push(putPauses(pauses.put))
+  if (given(pauses?.remove)) {
+    const values = [textArray(pauses.remove.map(({ kind }) => kind)), textArray(pauses.remove.map(keyOf))]
+    calls.push({ statement: REMOVE_PAUSES, values })
+  }
+  if (given(parked)) calls.push(putParked(latest(parked, parkedOf, byParked)))
 }
 
 /** What admission consults: names in use, queues, limits and unique keys. */

@@ -1,5 +1,6 @@
 /** Everything one transaction has loaded, as requested by `decide`; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
+import type { PauseRow } from '../../../model/pauses/pauses.ts'
 import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
@@ -36,9 +37,11 @@ import {
 } from '../row/narrow-rows.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
+import { loadPauses } from '../tables/pauses.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidates, urgency } from './claimable.ts'
 import { childAt, latestChild, latestRun, nextFire, ranOf, runAt } from './firings.ts'
+import { isQueuedUnder } from './queued.ts'
 import { resultAt, resultOf } from './results.ts'
 import { loadItems, slotsWith, slotValue, topSlot } from './slots.ts'
 
@@ -46,8 +49,6 @@ const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
 const QUEUE = `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`
 const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
-const QUEUED_UNDER = `SELECT 1 FROM workflow_instance INDEXED BY idx_workflow_instance_slot
-  WHERE slot_key IS NOT NULL AND ended_at IS NULL AND slot_key = ? AND state = 'queued' LIMIT 1`
 const LISTING = 'SELECT runtime, is_enabled FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL'
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
@@ -104,6 +105,7 @@ export class Loading implements Loaded {
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
   readonly definitions = new Map<string, readonly DefinitionHead[]>()
+  readonly pauses = new Map<string, PauseRow>()
   readonly handedBy = new Map<string, readonly RunRow[]>()
   bulk: BulkLoading | null = null
 
@@ -171,8 +173,7 @@ export class Loading implements Loaded {
     // The write lock covers the file: a limit without a row is held as well.
     heldLimits: (to, keys) => to.#limitRows(keys),
     queuedUnder: (to, keys) => {
-      const statement = to.#connection.statement(QUEUED_UNDER)
-      for (const key of keys) to.queuedUnder.set(key, statement.get(key) !== undefined)
+      for (const key of keys) to.queuedUnder.set(key, isQueuedUnder(to.#connection, key))
     },
     candidates: (to, wanted) => {
       to.candidates = to.#seen(candidates(to.#connection, wanted, to.now))
@@ -260,6 +261,9 @@ export class Loading implements Loaded {
     definitions: (to, names) => {
       for (const name of names) to.definitions.set(definitionKey(name), loadVersions(to.#connection, name))
     },
+    pauses: (to, keys) => loadPauses(to.#connection, keys, to.pauses),
+    // A foreign client has the write lock until its transaction ends.
+    foreignReturns: () => {},
     handedBy: (to, wanted) => to.#handedBy(wanted),
     bulk: (to, wanted) => {
       to.bulk ??= new BulkLoading(to.#connection, to.now)

@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. */
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
-import { HELD_AT } from '../../../model/rows.ts'
+import { HELD_AT, PARKED_AT } from '../../../model/rows.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 
@@ -83,7 +83,8 @@ const WAITS: Readonly<Record<RunWait, string>> = {
   available: 'run_at <= ?',
   scheduled: `${LATER} AND attempt = 0`,
   retryable: `${LATER} AND attempt > 0`,
-  held: `run_at >= ${HELD_AT}`,
+  held: `run_at >= ${HELD_AT} AND run_at < ${PARKED_AT}`,
+  paused: `run_at >= ${PARKED_AT}`,
 }
 
 function oneOf(column: string, words: readonly string[] | null): Term {

@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- Changes of runs by plain SQL. 55_run_insert.sql explains the triggers; src/model/run-transitions.ts has the transitions as
 -- data.
 
@@ -117,6 +117,28 @@ BEGIN
     updated_at, instance_id, node, new.worker, tenant, 1
   FROM workflow_run
   WHERE rowid = new.run AND epoch > new.epoch AND (status = 'pending' OR instance_id IS NULL);
+  INSERT INTO workflow_inbox_park (run) VALUES (new.run);
+END;
+
+-- A run of a paused workflow that is pending again is parked (src/model/pauses): it keeps its time in workflow_parked and is
+-- due beyond every clock.
+CREATE VIEW workflow_inbox_park AS SELECT NULL AS run;
+
+CREATE TRIGGER workflow_inbox_park INSTEAD OF INSERT ON workflow_inbox_park
+BEGIN
+  DELETE FROM workflow_parked WHERE (owner, id) = (SELECT r.root_id, r.id FROM workflow_run r
+    JOIN workflow_instance i ON i.id = r.root_id AND i.paused IS NOT NULL
+    WHERE r.rowid = new.run AND r.status = 'pending' AND r.run_at < 253386403200000);
+  INSERT INTO workflow_parked (owner, id, kind, since, run_at, expires_at, timeout_at)
+  SELECT r.root_id, r.id, 'run', c.now, r.run_at, iif(i.paused = 'stop', r.expires_at, NULL),
+    iif(i.paused = 'stop', r.timeout_at, NULL)
+  FROM workflow_run r JOIN workflow_instance i ON i.id = r.root_id AND i.paused IS NOT NULL, workflow_clock c
+  WHERE r.rowid = new.run AND r.status = 'pending' AND r.run_at < 253386403200000;
+  UPDATE workflow_run SET run_at = 253386403200000, expires_at = iif(i.paused = 'stop', NULL, expires_at),
+    timeout_at = iif(i.paused = 'stop', NULL, timeout_at), engine_turn = NOT engine_turn
+  FROM workflow_instance i
+  WHERE workflow_run.rowid = new.run AND i.id = workflow_run.root_id AND i.paused IS NOT NULL
+    AND workflow_run.status = 'pending' AND workflow_run.run_at < 253386403200000;
 END;
 
 -- The row as it was; the table has the row as it is now.
@@ -212,6 +234,7 @@ BEGIN
   FROM workflow_run
   WHERE rowid = new.run AND (new.was = 'pending' OR new.was = 'leased') AND status <> 'pending' AND status <> 'leased'
     AND instance_id IS NULL;
+  INSERT INTO workflow_inbox_park (run) VALUES (new.run);
 END;
 
 -- Columns that the engine never writes again.

@@ -67,7 +67,12 @@ const CORRECTIONS: readonly string[] = [
      AND deadline_at > ?1 + n.ms`,
   // An instance waits for a quota behind those that came before, not behind those that come now.
   `UPDATE workflow_instance SET queued_at = ?1
-   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND queued_at > ?1`,
+   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND queued_at > ?1 AND queued_at < ${HELD_AT}`,
+  // What was parked stands still since now.
+  `UPDATE workflow_parked SET run_at = iif(run_at < ${HELD_AT}, ?1 + (run_at - since), run_at),
+     expires_at = ?1 + (expires_at - since), timeout_at = ?1 + (timeout_at - since), due_at = ?1 + (due_at - since),
+     escalate_at = ?1 + (escalate_at - since), deadline_at = ?1 + (deadline_at - since), since = ?1 WHERE since > ?1`,
+  `UPDATE workflow_pause SET paused_at = ?1, resumed_at = min(resumed_at, ?1) WHERE paused_at > ?1`,
   `UPDATE workflow_gate SET due_at = ?1 + (due_at - created_at), escalate_at = ?1 + (escalate_at - created_at),
      created_at = ?1 WHERE state = 'open' AND created_at > ?1`,
   `UPDATE workflow_command SET due_at = ?1 + resend_ms WHERE due_at > ?1 + resend_ms`,

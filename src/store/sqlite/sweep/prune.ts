@@ -133,6 +133,8 @@ function removeTree(connection: Connection, root: string): number {
   const removed = parts.reduce((sum, sql) => sum + remove(connection, sql, root), 0)
   remove(connection, 'DELETE FROM workflow_name WHERE root_id = ?1', root)
   remove(connection, `DELETE FROM workflow_term WHERE id IN (${MEMBERS})`, root)
+  remove(connection, 'DELETE FROM workflow_parked WHERE owner = ?1', root)
+  remove(connection, `DELETE FROM workflow_pause WHERE kind = 'instance' AND key = ?1`, root)
   return removed + remove(connection, 'DELETE FROM workflow_instance WHERE root_id = ?1 OR id = ?1', root)
 }
 

@@ -1,4 +1,5 @@
 /** Finds due work, and makes small writes that touch no instance. */
+import { HELD_AT } from '../../../model/rows.ts'
 import type { RunKey, Sweeps } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -42,11 +43,13 @@ const BEGUN_OUTSIDE = `SELECT run.id, run.root_id, run.instance_id
 const UNFINISHED = 'SELECT id, root_id FROM workflow_instance WHERE more = 1 ORDER BY id LIMIT ?'
 const QUEUED = `workflow_instance INDEXED BY idx_workflow_instance_slot
   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND slot_key`
+/** A paused one is queued beyond every clock: it keeps no other from beginning. */
+const ORDERLY = `queued_at < ${HELD_AT}`
 const FREE_QUOTAS = `SELECT l.key FROM workflow_limit l
   WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
-    AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key) ORDER BY l.key LIMIT ?`
+    AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key AND ${ORDERLY}) ORDER BY l.key LIMIT ?`
 /** The instances that may begin; whether there is room is checked again under the write lock. */
-const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1
+const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1 AND ${ORDERLY}
   AND id NOT IN (SELECT value FROM json_each(?3)) ORDER BY queued_at, id
   LIMIT min(max(coalesce((SELECT max_concurrent - in_use FROM workflow_limit WHERE key = ?1), ?2), 0), ?2)`
 const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron

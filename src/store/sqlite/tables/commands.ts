@@ -9,6 +9,7 @@ import {
   keptOf,
   MOST_REFUSED,
   type NewCommand,
+  PAUSED_HOLD_MS,
   type Refused,
   type RefusedRow,
 } from '../../../model/commands.ts'
@@ -31,8 +32,8 @@ const READ = `SELECT ${namesOf(COMMAND)
   .map((name) => `c.${name}`)
   .join(', ')}, r.tenant, r.node, r.role FROM workflow_command c JOIN workflow_run r ON r.id = c.run_id`
 const ANY_DUE = 'SELECT 1 FROM workflow_command WHERE due_at IS NOT NULL AND due_at <= ? LIMIT 1'
-const DUE = `SELECT c.run_id, r.status = 'leased' AND r.epoch = c.epoch
-  FROM workflow_command c LEFT JOIN workflow_run r ON r.id = c.run_id
+const DUE = `SELECT c.run_id, r.status = 'leased' AND r.epoch = c.epoch, root.paused IS NOT NULL
+  FROM workflow_command c LEFT JOIN workflow_run r ON r.id = c.run_id LEFT JOIN workflow_instance root ON root.id = r.root_id
   WHERE c.due_at IS NOT NULL AND c.due_at <= ? ORDER BY c.due_at LIMIT ?`
 const HOLD = 'UPDATE workflow_command SET due_at = ? WHERE run_id = ?'
 /** Answered before it was confirmed: see commands.ts. */
@@ -113,12 +114,13 @@ async function take(
       for (;;) {
         const wanted = limit - taken.length
         const looked = connection.statement(DUE).all(now, wanted)
-        for (const [runId, alive] of looked) {
+        for (const [runId, alive, paused] of looked) {
           if (alive !== 1) {
             connection.statement(REST).get(runId as string)
             continue
           }
-          connection.statement(HOLD).get(now + holdMs, runId as string)
+          connection.statement(HOLD).get(now + (paused === 1 ? PAUSED_HOLD_MS : holdMs), runId as string)
+          if (paused === 1) continue
           taken.push(commandOf(connection.statement(ONE).get(runId as string) as Cells))
         }
         if (looked.length < wanted || taken.length >= limit) return taken

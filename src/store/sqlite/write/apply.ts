@@ -24,6 +24,7 @@ import { writeBulk } from '../tables/bulk.ts'
 import { putCommand } from '../tables/commands.ts'
 import { putDefinition, restoreDefinition, retireDefinition, tagDefinition } from '../tables/definitions.ts'
 import { putFire, REMOVE_FIRES } from '../tables/fires.ts'
+import { putParked, putPause, removePause } from '../tables/pauses.ts'
 import { insertEvents } from './events.ts'
 
 const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, ?, ?)
@@ -203,6 +204,9 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   for (const id of retire) retireDefinition(connection, id, now)
   for (const id of restore) restoreDefinition(connection, id)
   for (const { id, tags } of tag) tagDefinition(connection, id, tags)
+  for (const key of delta.pauses?.remove ?? []) removePause(connection, key)
+  for (const pause of delta.pauses?.put ?? []) putPause(connection, pause)
+  for (const parked of delta.parked ?? []) putParked(connection, parked)
   for (const command of delta.commands?.put ?? []) putCommand(connection, command)
   for (const name of delta.schedules?.remove ?? []) {
     for (const sql of [REMOVE_SCHEDULE, REMOVE_FIRES]) connection.statement(sql).get(name)

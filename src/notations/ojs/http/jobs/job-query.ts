@@ -25,11 +25,12 @@ const STATUSES: Partial<Record<JobState, RunStatus>> = {
   discarded: 'failed',
   cancelled: 'cancelled',
 }
-const WAITS: Partial<Record<JobState, RunWait>> = {
-  available: 'available',
-  scheduled: 'scheduled',
-  retryable: 'retryable',
-  pending: 'held',
+/** A job of a paused workflow is pending: it waits for an operator. */
+const WAITS: Partial<Record<JobState, readonly RunWait[]>> = {
+  available: ['available'],
+  scheduled: ['scheduled'],
+  retryable: ['retryable'],
+  pending: ['held', 'paused'],
 }
 
 export const WAITING: readonly JobState[] = ['available', 'scheduled', 'retryable', 'pending']

@@ -1,0 +1,37 @@
+/** Pauses of instances, and the list of all pauses. */
+import type { PausedInstance } from '../../engine/api.ts'
+import type { PausedTimeouts, PausePosition, PauseRow } from '../../model/pauses/pauses.ts'
+import { actorOf } from '../caller.ts'
+import { findInstance } from '../instances/find.ts'
+import { operation } from '../operation.ts'
+import { type Page, pageOf } from '../page.ts'
+
+interface ById {
+  readonly id: string
+}
+
+/** Nothing of its tree begins any more; active work ends as usual. */
+export const pauseInstance = operation(
+  { scope: 'enqueue' },
+  async (
+    use,
+    asked: ById & { readonly reason: string | null; readonly timeouts: PausedTimeouts },
+  ): Promise<PausedInstance> => {
+    const { id } = await findInstance(use, asked.id)
+    return use.engine.pauseInstance({ ...asked, id, actor: actorOf(use.caller) })
+  },
+)
+
+export const resumeInstance = operation({ scope: 'enqueue' }, async (use, asked: ById): Promise<PausedInstance> => {
+  const { id } = await findInstance(use, asked.id)
+  return use.engine.unpauseInstance({ id, actor: actorOf(use.caller) })
+})
+
+/** Of all kinds, newest first. A caller of a tenant sees those of its instances and definitions. */
+export const listPauses = operation(
+  { scope: 'read' },
+  (
+    { engine, caller: { tenant } },
+    { limit, before }: { readonly limit: number; readonly before: PausePosition | null },
+  ): Promise<Page<PauseRow>> => pageOf(limit, (most) => engine.pauses.list({ tenant, limit: most, before })),
+)

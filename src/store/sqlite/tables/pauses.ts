@@ -1,0 +1,58 @@
+/** Pauses: reading and listing. They are stored in `transact`; sweep/parking.ts parks and releases what waits. */
+import { PARKED, PAUSE, type PauseKey, type PauseRow, type Pauses, pauseName } from '../../../model/pauses/pauses.ts'
+import type { Connection } from '../connection.ts'
+import { upserter } from '../row/put.ts'
+import { rowReader, selectOf } from '../row/reader.ts'
+import { parkOrRelease } from '../sweep/parking.ts'
+
+const CELLS = selectOf(PAUSE)
+export const pauseOf = rowReader(PAUSE)
+const GET = `SELECT ${CELLS} FROM workflow_pause WHERE kind = ? AND key = ?`
+const BEFORE = '(?2 IS NULL OR (paused_at, key) < (?2, ?3)) ORDER BY paused_at DESC, key DESC LIMIT ?1 + 0'
+const LIST = `SELECT ${CELLS} FROM workflow_pause INDEXED BY idx_workflow_pause_listed WHERE ${BEFORE}`
+const LIST_OF_TENANT = `SELECT ${CELLS} FROM workflow_pause INDEXED BY idx_workflow_pause_of_tenant
+  WHERE tenant IS NOT NULL AND tenant = ?4 AND ${BEFORE}`
+const UNFINISHED = `SELECT key FROM workflow_pause WHERE state <> 'paused' AND kind = 'instance' ORDER BY key LIMIT ?`
+const REMOVE = 'DELETE FROM workflow_pause WHERE kind = ? AND key = ?'
+
+export const putPause = upserter(PAUSE, { keys: ['kind', 'key'] })
+export const putParked = upserter(PARKED, { keys: ['owner', 'id'] })
+
+export function readPause(connection: Connection, { kind, key }: PauseKey): PauseRow | null {
+  const cells = connection.statement(GET).get(kind, key)
+  return cells === undefined ? null : pauseOf(cells)
+}
+
+export function loadPauses(connection: Connection, keys: readonly PauseKey[], into: Map<string, PauseRow>): void {
+  for (const key of keys) {
+    const pause = readPause(connection, key)
+    if (pause !== null) into.set(pauseName(key), pause)
+  }
+}
+
+export function removePause(connection: Connection, { kind, key }: PauseKey): void {
+  connection.statement(REMOVE).get(kind, key)
+}
+
+export function pausesOn(connection: Connection): Pauses {
+  return {
+    get: (key) => connection.read(() => readPause(connection, key)),
+    list: ({ tenant, limit, before }) =>
+      connection.read(() => {
+        const page = [limit, before?.pausedAt ?? null, before?.key ?? null]
+        const found =
+          tenant === null
+            ? connection.statement(LIST).all(...page)
+            : connection.statement(LIST_OF_TENANT).all(...page, tenant)
+        return found.map(pauseOf)
+      }),
+    unfinished: ({ limit }) =>
+      connection.read(() =>
+        connection
+          .statement(UNFINISHED)
+          .all(limit)
+          .map(([key]) => ({ id: key as string })),
+      ),
+    portion: (params) => connection.write(() => parkOrRelease(connection, params)),
+  }
+}
