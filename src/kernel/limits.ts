@@ -52,6 +52,8 @@ export const MAX_SEARCHED = 10_000
 export const MAX_TAGS = 20
 /** Characters of a value that queries find; longer ones are stored, but not found. */
 export const MAX_TERM_LENGTH = 200
+/** Failures of an instance by which queries find the instance. Its runs are found by all of them. */
+export const MAX_FAILURES_FOUND = 100
 /** Members of the metadata that queries find, and of the input: the first ones with a text, a number, true or false. */
 export const MAX_TERM_MEMBERS = 16
 

@@ -65,6 +65,8 @@ function suite(store: () => string): void {
     expect(err).toContain('There are: state, name')
     const both = await petrel('ls', 'tag:eu', '--state', 'failed')
     expect([both.code, both.err]).toEqual([2, expect.stringContaining('--state cannot be combined with a query')])
+    const place = await petrel('ls', 'tag:eu', '--before', '17')
+    expect([place.code, place.err]).toEqual([2, expect.stringContaining("before must be an id, not '17'")])
     const runs = await petrel('runs', 'dead:true', '--queue', 'mail')
     expect([runs.code, runs.err]).toEqual([2, expect.stringContaining('--queue cannot be combined with a query')])
   })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ErrorGroupRow } from '../../src/model/errors/groups.ts'
 import { parseInstanceSearch, parseRunSearch } from '../../src/model/search/parse.ts'
-import { Drive, net, node, ONCE, PLACES } from './drive.ts'
+import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 
 describe.each(PLACES)('groups of failures on $name', (place) => {
   let d: Drive
@@ -98,6 +98,28 @@ describe.each(PLACES)('groups of failures on $name', (place) => {
     expect(await one()).toMatchObject({ state: 'ignored', count: 3 })
     await fail()
     expect(await one()).toMatchObject({ state: 'open', regressed: false, count: 4 })
+  })
+
+  it('an instance is found by its first hundred failures, and each of its runs by its own', async () => {
+    const work = {
+      kind: 'each',
+      items: 'input.xs',
+      body: run('item', { args: { at: '{{ item }}' } }),
+      maxInFlight: null,
+      failFast: false,
+      tolerant: true,
+    } as const
+    const xs = Array.from({ length: 120 }, (_, i) => i)
+    const id = await d.start({ net: net([node('list', [], { work, retry: ONCE })]), input: { xs } })
+    await d.work(({ item }) => new Error(`code-${item}`))
+    const query = { tenant: null, limit: 200, before: null }
+    const found = async (q: string) =>
+      (await d.store.read.search.instances({ search: parseInstanceSearch(q), ...query })).rows.map((row) => row.id)
+    expect(await found('error:code-0')).toEqual([id])
+    expect(await found('error:code-99')).toEqual([id])
+    expect(await found('error:code-119')).toEqual([])
+    const runs = await d.store.read.search.runs({ search: parseRunSearch('error:code-119'), ...query })
+    expect(runs.rows).toHaveLength(1)
   })
 
   it('the sweeper counts without being asked', async () => {

@@ -1,5 +1,6 @@
 /** Work that foreign clients end by plain SQL: the effects on the run and on its workflow. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseInstanceSearch, parseRunSearch } from '../../src/model/search/parse.ts'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE, run, undoBy } from '../engine/drive.ts'
@@ -25,6 +26,27 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     const [made] = await d.engine.enqueue([{ type: 'x.v1', payload: null, ...rest }])
     return (made as { id: string }).id
   }
+
+  it('a failure written by plain SQL is found by its code, and counted in its group', async () => {
+    const bare = await enqueue()
+    const id = await workflow(d, chain(job('a.v1')))
+    for (let n = 0; n < 2; n++) {
+      const claimed = await go.claimed()
+      await go.fail({ ...claimed, maxAttempts: 1 }, '{"message": "no such host", "code": "unreachable"}')
+    }
+    await d.engine.sweep()
+    const query = { tenant: null, limit: 10, before: null }
+    const runs = await d.store.read.search.runs({ search: parseRunSearch('error:unreachable'), ...query })
+    expect(runs.rows.map((row) => row.id)).toContain(bare)
+    expect(runs.rows).toHaveLength(2)
+    const found = await d.store.read.search.instances({ search: parseInstanceSearch('error:unreachable'), ...query })
+    expect(found.rows.map((row) => row.id)).toEqual([id])
+    const { rows } = await d.engine.errorGroups.list({ ...query, states: null, text: 'unreachable' })
+    expect(rows.map(({ type, count }) => [type, count]).toSorted()).toEqual([
+      ['a.v1', 1],
+      ['x.v1', 1],
+    ])
+  })
 
   it('a chain continues step by step, and its results look as if a Petrel worker had produced them', async () => {
     const id = await workflow(d, chain(job('a.v1', { n: 1 }), job('b.v1'), job('c.v1')))

@@ -1,4 +1,5 @@
 /** Records what instances and runs are found by (model/search/terms.ts): what they begin with, and the codes of failures. */
+import { MAX_FAILURES_FOUND } from '../../kernel/limits.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import { fingerprintOf, storedMessage } from '../../model/errors/fingerprint.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
@@ -32,8 +33,8 @@ export function recordFailure(change: Failures, run: RunRow, { code, message }: 
     ['group', fingerprint],
   ]
   addAll(change, 'runs', run, about)
-  if (instanceId !== null) addAll(change, 'instances', { id: instanceId, tenant }, about)
-  if (rootId !== null && rootId !== instanceId) addAll(change, 'instances', { id: rootId, tenant }, about)
+  if (instanceId !== null) addToInstance(change, { id: instanceId, tenant }, about)
+  if (rootId !== null && rootId !== instanceId) addToInstance(change, { id: rootId, tenant }, about)
   change.failures.push({
     id: change.deps.newId(),
     fingerprint,
@@ -51,9 +52,15 @@ export function recordFailure(change: Failures, run: RunRow, { code, message }: 
 }
 
 /** The instance itself has failed, perhaps without a run that did. */
-export function recordInstanceFailure(change: Terms, row: InstanceRow, code: string): void {
+export function recordInstanceFailure(change: Failures, row: InstanceRow, code: string): void {
   addAll(change, 'instances', row, [['error', code]])
-  if (row.rootId !== row.id) addAll(change, 'instances', { id: row.rootId, tenant: row.tenant }, [['error', code]])
+  if (row.rootId !== row.id) addToInstance(change, { id: row.rootId, tenant: row.tenant }, [['error', code]])
+}
+
+/** A list of a hundred thousand items that all fail for causes of their own must not write as many terms of its instance. */
+function addToInstance(change: Failures, subject: Subject, terms: readonly Term[]): void {
+  const row = change.members.get(subject.id)?.row ?? change.loaded.instances.get(subject.id)
+  if ((row?.failed ?? 0) < MAX_FAILURES_FOUND) addAll(change, 'instances', subject, terms)
 }
 
 type Term = readonly [field: string, value: string]

@@ -40,6 +40,14 @@ onBothStores('queries over HTTP', (stage) => {
     expect([...types.runs, ...rest.runs].map((r: any) => r.type)).toEqual(['mail.send.v1', 'order.pay'])
   })
 
+  it('find jobs by their tags', async () => {
+    const { body } = await s.post('/ojs/v1/jobs', { type: 'report', args: [], options: { tags: ['nightly', 'eu'] } })
+    const found = (await s.get('/v1/runs?q=tag:nightly')).body
+    expect(found.runs.map((r: any) => r.id)).toEqual([body.job.id])
+    await s.post('/ojs/v1/jobs', { type: 'report', args: [] })
+    expect((await s.get('/v1/runs/counts?q=type:report')).body.counts).toMatchObject([{ count: 2 }])
+  })
+
   it('count by state', async () => {
     const { body } = await s.get('/v1/instances/counts?q=tag:eu,us')
     expect(body.counts).toEqual([
