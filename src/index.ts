@@ -28,6 +28,7 @@ export {
   type WaitOptions,
 } from './client/handles.ts'
 export type { GateFilter, InstanceFilter, RunFilter } from './client/listing.ts'
+export type { LogLines } from './client/logs.ts'
 export {
   type DefinitionOptions,
   Petrel,

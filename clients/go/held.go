@@ -134,6 +134,23 @@ func (h *held) heartbeat(ctx context.Context) error {
 	return h.beat(ctx)
 }
 
+// log stores lines, as long as the handler works.
+func (h *held) log(ctx context.Context, lines []LogLine) error {
+	if h.hasReturned() {
+		return ErrNotLeased
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := h.client.log(ctx, h.id, h.lease, lines); err != nil {
+		if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+			return h.unbeaten(err)
+		}
+		return err
+	}
+	return nil
+}
+
 // isCancelled returns a cached answer for a while after a heartbeat: each one is a write, and handlers call it in
 // loops.
 func (h *held) isCancelled(ctx context.Context) (bool, error) {

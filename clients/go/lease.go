@@ -75,6 +75,15 @@ func (c *Client) heartbeat(ctx context.Context, id string, held lease, seconds i
 	return answer, err
 }
 
+func (c *Client) log(ctx context.Context, id string, held lease, lines []LogLine) error {
+	body := struct {
+		lease
+		Lines []LogLine `json:"lines"`
+	}{held, lines}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/log"), body: body}, nil)
+	return err
+}
+
 func (c *Client) complete(ctx context.Context, id string, held lease, result any) error {
 	body := struct {
 		lease

@@ -41,6 +41,35 @@ func TestHeartbeatsKeepALongRunPastItsLease(t *testing.T) {
 	}
 }
 
+// Lines of a handler are stored with the run.
+func TestAHandlerLogs(t *testing.T) {
+	t.Parallel()
+	client, own := newClient(t), domain()
+	refused := make(chan error, 1)
+	runWorker(t, client, petrel.WorkerConfig{}, handles{
+		own + ".log.v1": func(ctx context.Context, run *petrel.Run) (any, error) {
+			lines := []petrel.LogLine{{Text: "one", Fields: map[string]int{"amount": 20}}, {Text: "two", Level: "warn"}}
+			if err := run.Log(ctx, lines...); err != nil {
+				return nil, err
+			}
+			refused <- run.Log(ctx, petrel.LogLine{Text: "three", Level: "loud"})
+			return nil, nil
+		},
+	})
+	id := submit(t, client, own+".log.v1", nil)
+	run := awaitRun(t, client, id, func(run *petrel.Run) bool { return run.Status.Ended() || run.Attempt > 0 })
+	if run.Status != petrel.StatusSucceeded {
+		t.Fatalf("%+v", run)
+	}
+	var wrong *petrel.APIError
+	if err := <-refused; !errors.As(err, &wrong) {
+		t.Errorf("an unknown level: %v", err)
+	}
+	if err := run.Log(context.Background(), petrel.LogLine{Text: "late"}); !errors.Is(err, petrel.ErrNotLeased) {
+		t.Errorf("a run that is not held: %v", err)
+	}
+}
+
 // A handler can renew its lease itself.
 func TestAHandlerBeatsByItself(t *testing.T) {
 	t.Parallel()

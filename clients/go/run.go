@@ -97,6 +97,28 @@ func (r *Run) Heartbeat(ctx context.Context) error {
 	return r.held.heartbeat(ctx)
 }
 
+// LogLine is a line of the log of a run.
+type LogLine struct {
+	Text string `json:"text"`
+	// Level is debug, info, warn or error; empty: info.
+	Level string `json:"level,omitempty"`
+	// Stream is stdout or stderr for text that a program has printed.
+	Stream string `json:"stream,omitempty"`
+	// Fields is any value that encodes to at most 4 KiB of JSON.
+	Fields any `json:"fields,omitempty"`
+	// At is when it was written; nil: when the server receives it.
+	At *time.Time `json:"at,omitempty"`
+}
+
+// Log stores lines in the log of the run, which `petrel logs` prints. Each call is a request with up to 500 lines. The
+// error is ErrRunCancelled or ErrLeaseLost if the run is no longer held.
+func (r *Run) Log(ctx context.Context, lines ...LogLine) error {
+	if r.held == nil {
+		return ErrNotLeased
+	}
+	return r.held.log(ctx, lines)
+}
+
 // IsCancelled reports whether the run was cancelled. It sends a heartbeat to the server at most once a second, so it
 // may be called in a loop. Handlers that watch their context need not call it: the context is cancelled within a third
 // of a lease. A lost lease is the error ErrLeaseLost.

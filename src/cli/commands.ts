@@ -20,6 +20,7 @@ import { defineSchedules } from './commands/definitions/schedules.ts'
 import { defineErrors } from './commands/errors.ts'
 import { defineEvent } from './commands/event.ts'
 import { defineGates, defineLink } from './commands/gates.ts'
+import { defineLogs } from './commands/logs.ts'
 import { defineLs } from './commands/ls.ts'
 import { definePause, definePauses, defineResume } from './commands/pause.ts'
 import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
@@ -49,6 +50,7 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineLs,
       defineShow,
       defineTimeline,
+      defineLogs,
       defineWhy,
       defineWatch,
       defineCancel,

@@ -18,6 +18,7 @@ import type { InstanceView, ViewPage } from '../views/view.ts'
 import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
+import { type LogAsked, type LogLines, readLog } from './logs.ts'
 
 export interface WaitOptions {
   /** Ends the waiting, not the work. */
@@ -75,6 +76,11 @@ export class RunHandle<Result = unknown> {
     const row = await this.#engine.queries.run(this.id)
     if (row === null) throw new PetrelError('not_found', `there is no run ${this.id}`)
     return row
+  }
+
+  /** Lines that its executions have logged, a page at a time. */
+  log(asked: LogAsked = {}): Promise<LogLines> {
+    return readLog(this.#engine, { runId: this.id }, asked)
   }
 
   async cancel(actor: string | null = null): Promise<RunStatus> {
@@ -213,6 +219,11 @@ export class InstanceHandle<Result = unknown> {
   /** The state of each node; with `after`, the `seq` of an earlier answer, of those that may have changed since. */
   async marking(asked: Partial<MarkingAsked> = {}): Promise<Marking> {
     return present(await this.#engine.marking({ instanceId: this.id, ...asked }), this.id)
+  }
+
+  /** Lines that the executions of its runs have logged, a page at a time. */
+  log(asked: LogAsked = {}): Promise<LogLines> {
+    return readLog(this.#engine, { instanceId: this.id }, asked)
   }
 
   /** Writes into its context; null removes a name. Held steps of a playbook are evaluated again. */

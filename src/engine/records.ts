@@ -1,5 +1,6 @@
 /** Records that no instance depends on; each write is one statement. */
 
+import type { Logs } from '../model/logs.ts'
 import type { Keys, Settings } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
 import type { Webhooks } from '../model/webhooks.ts'
@@ -10,6 +11,8 @@ export interface Records {
   readonly keys: Keys
   /** Checkpoints and progress of runs. */
   readonly saved: Saved
+  /** What executions log. */
+  readonly logs: Logs
   /** Settings of queues, and schemas of arguments. */
   readonly settings: Settings
   readonly webhooks: Webhooks
@@ -26,8 +29,8 @@ export interface Storage {
   onRemoteCommit(listener: () => void): () => void
 }
 
-export function recordsOf({ keys, saved, registry, webhooks }: Store): Records {
-  return { keys, saved, settings: registry, webhooks }
+export function recordsOf({ keys, saved, logs, registry, webhooks }: Store): Records {
+  return { keys, saved, logs, settings: registry, webhooks }
 }
 
 export function storageOf(store: Store): Storage {

@@ -1,10 +1,11 @@
 /**
- * The events of one instance as server-sent events: its history, then new events, then `end` when it has its verdict.
- * The id of each event is its seq, so a client that reconnects continues where it stopped. The server waits for a slow
+ * Server-sent events: what there is, then what is new, then `end`. Of an instance, its history until its verdict. The id of
+ * each event is its place, so a client that reconnects continues where it stopped. The server waits for a slow
  * reader, and disconnects one that reads nothing for too long, with the reason.
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Followed } from '../operations/instances/history.ts'
 import { eventWire } from '../wire/event.ts'
 import { instanceWire } from '../wire/instance.ts'
@@ -19,20 +20,58 @@ const PATIENCE_MS = 30_000
 /** The client may still read the last data; then a client that does not close the connection is disconnected. */
 const LINGER_MS = 1_000
 
-export interface Streaming {
-  readonly followed: Followed
-  readonly faults: UnreadableRows
-  readonly after: number
+interface StreamTo {
   readonly reply: ServerResponse
   readonly closing: AbortSignal
   /** Default 30,000. */
   readonly patienceMs?: number
 }
 
+export interface Streaming extends StreamTo {
+  readonly followed: Followed
+  readonly faults: UnreadableRows
+  readonly after: number
+}
+
+export async function streamEvents({ followed, faults, after, ...to }: Streaming): Promise<void> {
+  await streamPortions({
+    ...to,
+    after,
+    read: async (seq) => {
+      const { row, events, workers, more, ended } = await followed.read(seq, PORTION)
+      const sent = events.map((event) => ({
+        id: event.seq,
+        type: event.type,
+        text: jsonText(eventWire(event, workers.get(event.id)), (_, error) => {
+          faults.note('unreadable_event', String(event.id), error)
+        }),
+      }))
+      const end = ended ? JSON.stringify(row === null ? null : instanceWire(row)) : null
+      return { events: sent, next: events.at(-1)?.seq ?? seq, more, end }
+    },
+    moved: (seq, signal) => followed.moved(seq, signal),
+  })
+}
+
+interface SentEvents {
+  readonly events: readonly { readonly id: number | null; readonly type: string; readonly text: string }[]
+  readonly next: number
+  readonly more: boolean
+  /** The data of the last event; null: others may follow. */
+  readonly end: string | null
+}
+
 class SlowReader extends Error {}
 
-export async function streamEvents(streaming: Streaming): Promise<void> {
-  const { followed, faults, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
+export async function streamPortions(
+  streaming: StreamTo & {
+    readonly after: number
+    readonly read: (after: number) => Promise<SentEvents>
+    /** Resolves when there may be more to read, or with the signal. */
+    readonly moved: (after: number, signal: AbortSignal) => Promise<unknown>
+  },
+): Promise<void> {
+  const { read, moved, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
   const gone = new AbortController()
   reply.once('close', () => gone.abort())
   if (reply.destroyed) gone.abort()
@@ -46,22 +85,17 @@ export async function streamEvents(streaming: Streaming): Promise<void> {
   let lingerMs = patienceMs
   try {
     await send('retry: 3000\n\n')
-    let seq = after
+    let at = after
     while (!signal.aborted) {
-      const { row, events, workers, more, ended } = await followed.read(seq, PORTION)
-      for (const event of events) {
-        const text = jsonText(eventWire(event, workers.get(event.id)), (_, error) => {
-          faults.note('unreadable_event', String(event.id), error)
-        })
-        await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${text}\n\n`)
-      }
-      seq = events.at(-1)?.seq ?? seq
+      const { events, next, more, end } = await read(at)
+      for (const { id, type, text } of events) await send(`id: ${id}\nevent: ${type}\ndata: ${text}\n\n`)
+      at = next
       if (more) continue
-      if (ended) {
-        await send(`event: end\ndata: ${JSON.stringify(row === null ? null : instanceWire(row))}\n\n`)
+      if (end !== null) {
+        await send(`event: end\ndata: ${end}\n\n`)
         break
       }
-      await followed.moved(seq, signal)
+      await moved(at, signal)
     }
   } catch (error) {
     if (signal.aborted) return
@@ -73,6 +107,18 @@ export async function streamEvents(streaming: Streaming): Promise<void> {
     reply.end()
     setTimeout(() => reply.destroy(), lingerMs).unref()
   }
+}
+
+/** Takes over the socket from fastify, with the headers it would have sent. */
+export function openStream(reply: FastifyReply, request: FastifyRequest): ServerResponse {
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-request-id': request.id,
+    'x-accel-buffering': 'no',
+  })
+  return reply.raw
 }
 
 function reasonOf(error: unknown): { readonly code: string; readonly message: string } {

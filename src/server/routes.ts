@@ -11,6 +11,7 @@ import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INDEX_ROUTES } from './index-page.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
+import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { OPENAPI_ROUTES } from './openapi/routes.ts'
 import { PAUSE_ROUTES } from './pauses/routes.ts'
@@ -23,6 +24,7 @@ export const CORE_ROUTES = [
   ...EVENT_ROUTES,
   ...INSTANCE_ROUTES,
   ...PAUSE_ROUTES,
+  ...LOG_ROUTES,
   ...SAGA_ROUTES,
   ...GATE_ROUTES,
   ...BULK_ROUTES,

@@ -8,6 +8,7 @@ import type { BulkQueries } from '../model/bulk/work.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Definitions } from '../model/definitions.ts'
 import type { ErrorGroups } from '../model/errors/groups.ts'
+import type { Logs } from '../model/logs.ts'
 import type { Pauses } from '../model/pauses/pauses.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { Keys, Registry } from '../model/registry.ts'
@@ -56,6 +57,7 @@ export interface Store {
   readonly sweep: Sweeps
   readonly keys: Keys
   readonly saved: Saved
+  readonly logs: Logs
   readonly webhooks: Webhooks
   readonly registry: Registry
   readonly inboxSchedules: InboxSchedules

@@ -36,6 +36,8 @@ export interface ToolCall {
   /** Idempotency key of the run and the label of the task. */
   readonly key: string
   readonly logger: Logger
+  /** Takes each line that the task prints, as soon as it is complete. */
+  readonly print?: (stream: 'stdout' | 'stderr', line: string) => void
   /**
    * Registers a secret that is not among the tool's fields: it is redacted from all results, errors and logs of this
    * step.

@@ -9,6 +9,7 @@ import { Deferral } from './deferral.ts'
 import { Failed } from './errors.ts'
 import { toJsonText } from './json.ts'
 import { Later } from './later.ts'
+import type { Log } from './log.ts'
 import type { Command, Delivery, ParentResults, Session } from './port.ts'
 import type { ExecutionRemarks } from './remarks.ts'
 import { type ResultHint, readKeyed, readResults, readShape } from './shape.ts'
@@ -35,6 +36,11 @@ export interface Context<Previous = unknown> {
   /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class distinguishes these. */
   readonly signal: AbortSignal
   readonly logger: Logger
+  /**
+   * Lines that are stored with the run and this execution: `ctx.log.info('charged', { amount })`. Bounded; written twice a
+   * second and before the outcome. `logger` is the log of the process.
+   */
+  readonly log: Log
   /** Results of the previous steps, by node key. */
   results(): Promise<{ readonly [node: string]: unknown }>
   /** Result of the one previous step; null: there is none. In a callback of a batch: the results of its jobs. */
@@ -90,6 +96,7 @@ export interface ContextParts {
   readonly maxBytes: number
   /** What the execution reports besides its outcome. */
   readonly remarks: ExecutionRemarks
+  readonly log: Log
   signal(): AbortSignal
 }
 
@@ -142,6 +149,10 @@ export class RunContext implements Context<unknown> {
 
   get meta(): { readonly [key: string]: Json } {
     return this.#readMeta().given
+  }
+
+  get log(): Log {
+    return this.#parts.log
   }
 
   get logger(): Logger {

@@ -3,6 +3,7 @@ import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { ContextParts } from './context.ts'
 import { type StopReason, TimedOut } from './errors.ts'
+import type { ExecutionLog, Log, LogWriter } from './log.ts'
 import type { Delivery, Remarks, Session } from './port.ts'
 import { ExecutionRemarks } from './remarks.ts'
 
@@ -10,6 +11,7 @@ export interface ExecutionSetup {
   readonly session: Session
   readonly logger: Logger
   readonly maxBytes: number
+  readonly logs: LogWriter
 }
 
 export class Execution implements ContextParts {
@@ -27,12 +29,15 @@ export class Execution implements ContextParts {
   #controller: AbortController | null = null
   #timer: NodeJS.Timeout | null = null
   #remarks: ExecutionRemarks | null = null
+  readonly #logs: LogWriter
+  #log: ExecutionLog | null = null
 
   constructor(delivery: Delivery, setup: ExecutionSetup) {
     this.delivery = delivery
     this.session = setup.session
     this.logger = setup.logger
     this.maxBytes = setup.maxBytes
+    this.#logs = setup.logs
     const { timeoutMs } = delivery
     if (timeoutMs !== null && timeoutMs <= MAX_TIMER_MS) {
       const softMs = timeoutMs - graceIn(delivery.meta)
@@ -48,6 +53,17 @@ export class Execution implements ContextParts {
       maxBytes: this.maxBytes,
     })
     return this.#remarks
+  }
+
+  /** Created on first use: most handlers log nothing. */
+  get log(): Log {
+    this.#log ??= this.#logs.of(this.delivery)
+    return this.#log
+  }
+
+  /** Writes its last lines; null: there are none. */
+  endLog(): Promise<void> | null {
+    return this.#log === null ? null : this.#logs.end(this.#log)
   }
 
   /** The remarks to send with its report. */

@@ -2,6 +2,7 @@
  * The engine's interface for workers. In-process the engine implements it; over HTTP the client does. A worker holds a
  * session; its runs depend on the session's heartbeat, not on leases of their own.
  */
+import type { LogLine } from '../kernel/log-lines.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 
@@ -52,6 +53,8 @@ export interface Session {
   checkpoint(delivery: Delivery, state: string): Promise<number>
   loadCheckpoint(delivery: Delivery): Promise<string | null>
   progress(delivery: Delivery, value: string): Promise<void>
+  /** Stores lines that executions have logged; those of leases that have ended are dropped. */
+  log(parts: readonly LogPart[]): Promise<void>
   /** quiet: accepts no more work. */
   quiet(): Promise<void>
   /** Ends the session; runs it still holds are handed back. */
@@ -85,6 +88,15 @@ export interface Delivery {
   readonly meta: string | null
   /** Result of the previous step, when it came with a hand-off; undefined: ask `results`. */
   readonly previous?: string | null
+}
+
+/** Lines of one execution that follow one another. */
+export interface LogPart {
+  readonly runId: string
+  readonly epoch: number
+  /** The number of the first line among those of the execution, from 0. */
+  readonly first: number
+  readonly lines: readonly LogLine[]
 }
 
 /** A request to a service. */

@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import { Cancelled, LeaseLost, TimedOut } from './errors.ts'
 import { type Handler, Handlers } from './handlers.ts'
 import type { WorkerOptions } from './options.ts'
-import type { Delivery, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from './port.ts'
+import type { Delivery, LogPart, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from './port.ts'
 import { Worker } from './worker.ts'
 
 function delivery(n: number, more: Partial<Delivery> = {}): Delivery {
@@ -42,6 +42,8 @@ class FakePort implements WorkerPort, Session {
   pending: Delivery[] = []
   readonly claims: number[] = []
   readonly reports: Report[] = []
+  readonly logged: LogPart[] = []
+  holdLogs: Promise<void> | null = null
   readonly starts: string[][] = []
   readonly calls: string[] = []
   claimsInFlight = 0
@@ -65,6 +67,10 @@ class FakePort implements WorkerPort, Session {
     this.claimsInFlight--
     if (this.failClaims-- > 0) throw new Error('no connection')
     return this.pending.splice(0, limit)
+  }
+  async log(parts: readonly LogPart[]): Promise<void> {
+    await this.holdLogs
+    this.logged.push(...parts)
   }
   async settle(report: Report): Promise<Reply> {
     this.reports.push(report)

@@ -29,6 +29,7 @@ import { Execution } from './execution.ts'
 import type { Handler } from './handlers.ts'
 import { toJsonText } from './json.ts'
 import { Later } from './later.ts'
+import { LogWriter } from './log.ts'
 import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.ts'
 import { Pace } from './pace.ts'
 import type { Delivery, Remarks, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
@@ -46,13 +47,12 @@ const LARGEST_CLAIM = 500
 
 type Outcome = Report['outcome']
 
-const NO_REMARKS: Remarks = {}
-
 export class Worker {
   readonly #options: WorkerSettings
   readonly #pace: Pace
   readonly #claims: Claims
   readonly #scan: Scan
+  readonly #logs: LogWriter
   readonly #buffer = new Buffer()
   /** In the order they began. */
   readonly #executing = new Set<Execution>()
@@ -75,6 +75,7 @@ export class Worker {
   private constructor(options: WorkerOptions) {
     this.#options = settingsOf(options)
     this.#pace = new Pace(this.#options)
+    this.#logs = new LogWriter({ session: () => this.#session, logger: this.#options.logger })
     this.#claims = new Claims({
       claim: (limit) => this.#session.claim(limit),
       accept: (deliveries) => this.#accept(deliveries),
@@ -167,6 +168,7 @@ export class Worker {
   #holding(): readonly string[] {
     const ids = this.#buffer.runIds()
     for (const execution of this.#executing) ids.push(execution.delivery.runId)
+    ids.push(...this.#logs.ending)
     return ids
   }
 
@@ -224,10 +226,11 @@ export class Worker {
     const handler = this.#options.handlers.find(delivery.type)
     if (handler === null) {
       const error = { code: 'no_handler', message: `this worker has no handler for '${delivery.type}'` }
-      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } }, NO_REMARKS)
+      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } }, {})
       return
     }
-    const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
+    const { logger, maxResultBytes: maxBytes } = this.#options
+    const setup = { session: this.#session, logger, maxBytes, logs: this.#logs }
     const execution = new Execution(delivery, setup)
     this.#executing.add(execution)
     let value: unknown
@@ -287,7 +290,16 @@ export class Worker {
     this.#pace.add(execution.end())
     this.#executing.delete(execution)
     const { delivery, startedAt } = execution
-    this.#report({ delivery, startedAt, outcome }, execution.reported())
+    const report = (): void => this.#report({ delivery, startedAt, outcome }, execution.reported())
+    const logged = execution.endLog()
+    if (logged === null) report()
+    else {
+      this.#settling++
+      void logged.then(() => {
+        this.#settling--
+        report()
+      })
+    }
     this.#pump()
     this.#waiter.check()
   }
@@ -330,7 +342,7 @@ export class Worker {
   }
 
   #release(delivery: Delivery): void {
-    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, NO_REMARKS)
+    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, {})
   }
 
   /** Another worker may be idle. */

@@ -20,6 +20,7 @@ const PAGES = [
   'ojs.md',
   'operate/bulk.md',
   'operate/errors.md',
+  'operate/logs.md',
   'operate/search.md',
   'operate/queues.md',
   'operate/schedules.md',

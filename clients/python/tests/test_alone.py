@@ -291,6 +291,22 @@ class Reports(unittest.TestCase):
         [_, (word, body)] = self.reported(server, 2)
         self.assertEqual((word, body["retryable"], body["error"]["code"]), ("fail", False, "invalid_result"))
 
+    def test_log(self) -> None:
+        """logs lines under its lease, many with one request"""
+
+        def charge(run: ActiveRun) -> None:
+            run.log("charged", level="warn", fields={"amount": 20})
+            run.log_lines([{"text": "printed", "stream": "stdout"}] * 501)
+
+        stored = Answer(body={"stored": 1})
+        server = self.work(
+            {"log": [stored, stored, stored], "complete": [Answer(body={"run": RUN})]}, handler=charge
+        )
+        first, second, third, _ = self.reported(server, 4)
+        lines = [{"text": "charged", "level": "warn", "fields": {"amount": 20}}]
+        self.assertEqual(first, ("log", {"worker_id": "w", "epoch": 4, "lines": lines}))
+        self.assertEqual([len(body["lines"]) for _, body in (second, third)], [500, 1])
+
     def test_own_heartbeat(self) -> None:
         """does not shorten a lease that the handler has extended"""
         beats: list = []

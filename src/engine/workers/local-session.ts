@@ -12,6 +12,7 @@ import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
 import type {
   Delivery,
+  LogPart,
   ParentResults,
   Reply,
   Report,
@@ -275,6 +276,11 @@ export class LocalSession implements Session {
 
   async progress(delivery: Delivery, value: string): Promise<void> {
     await this.#deps.store.sweep.progress({ runId: delivery.runId, epoch: delivery.epoch, value })
+  }
+
+  async log(parts: readonly LogPart[]): Promise<void> {
+    await this.#deps.store.logs.append(parts.map((part) => ({ ...part, holder: null })))
+    this.#deps.probe('after-log')
   }
 
   async quiet(): Promise<void> {

@@ -1,7 +1,6 @@
 /** GET /v1/instances/:id/events: page by page, or as a stream. */
-import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { streamEvents } from '../../http/stream.ts'
+import type { FastifyRequest } from 'fastify'
+import { openStream, streamEvents } from '../../http/stream.ts'
 import { followInstance, listEvents } from '../../operations/instances/history.ts'
 import { eventWire, InstanceEvent } from '../../wire/event.ts'
 import { pageSize, placeOf } from '../../wire/requests/params.ts'
@@ -39,7 +38,7 @@ export const HISTORY_ROUTES = [
         const followed = await perform(followInstance, { id })
         const from = resumeAt(request, after)
         await streamSeats.taken(request, () =>
-          streamEvents({ followed, faults, after: from, reply: open(reply, request), closing }),
+          streamEvents({ followed, faults, after: from, reply: openStream(reply, request), closing }),
         )
         return reply
       }
@@ -61,16 +60,4 @@ function wantsStream(request: FastifyRequest): boolean {
 function resumeAt(request: FastifyRequest, after: number): number {
   const last = request.headers['last-event-id']
   return typeof last === 'string' && last !== '' ? AFTER.read({ after: last }, 'after') : after
-}
-
-/** Takes over the socket from fastify, with the headers it would have sent. */
-function open(reply: FastifyReply, request: FastifyRequest): ServerResponse {
-  reply.hijack()
-  reply.raw.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-request-id': request.id,
-    'x-accel-buffering': 'no',
-  })
-  return reply.raw
 }

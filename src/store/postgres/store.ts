@@ -6,6 +6,7 @@ import type { BulkQueries } from '../../model/bulk/work.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
 import type { ErrorGroups } from '../../model/errors/groups.ts'
+import type { Logs } from '../../model/logs.ts'
 import type { Pauses } from '../../model/pauses/pauses.ts'
 import type { Queries } from '../../model/queries/queries.ts'
 import type { Keys, Registry } from '../../model/registry.ts'
@@ -38,6 +39,7 @@ import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
+import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
 import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
@@ -76,6 +78,7 @@ export class PostgresStore implements Store {
   readonly sweep: Sweeps
   readonly keys: Keys
   readonly saved: Saved
+  readonly logs: Logs
   readonly webhooks: Webhooks
   readonly registry: Registry
   readonly inboxSchedules: InboxSchedules
@@ -154,6 +157,7 @@ export class PostgresStore implements Store {
     })
     this.keys = keysOn(this.#reads)
     this.saved = savedOn(this.#reads)
+    this.logs = logsOn(this.#views)
     this.webhooks = webhooksOn(this.#reads)
     this.registry = registryOn(this.#reads)
     this.inboxSchedules = inboxSchedulesOn({ reads: this.#reads, timers: this.#timers })

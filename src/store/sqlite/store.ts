@@ -16,6 +16,7 @@ import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
 import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
+import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
 import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
@@ -80,6 +81,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     sweep: sweepsOn(connection),
     keys: keysOn(connection),
     saved: savedOn(connection),
+    logs: logsOn(connection),
     webhooks: webhooksOn(connection),
     registry: registryOn(connection),
     inboxSchedules,

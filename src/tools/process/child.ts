@@ -10,6 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { Lines } from './lines.ts'
 import { Tail } from './tail.ts'
 
 export interface ChildParams {
@@ -25,6 +26,8 @@ export interface ChildParams {
   readonly timeoutMs: number
   readonly graceMs?: number
   readonly signal: AbortSignal
+  /** Takes each line that it prints, as soon as it is complete. */
+  readonly print?: (stream: 'stdout' | 'stderr', line: string) => void
 }
 
 export interface ChildEnd {
@@ -94,7 +97,7 @@ function supervise(child: ChildProcess, params: ChildParams, output: Output): Pr
     })
     child.on('close', () => finish(null))
 
-    output.read(child, params.resultBytes, () => stop('result_too_large'))
+    output.read(child, params, () => stop('result_too_large'))
     // Nothing is sent on descriptor 4: when it closes, the child knows that this process is gone.
     ignoreErrors(child.stdio[4] as Duplex)
     feed(child.stdin, params.stdin)
@@ -107,15 +110,22 @@ class Output {
   readonly #stdout: Tail
   readonly #stderr: Tail
   readonly #result: Buffer[] = []
+  readonly #lines: Lines[] = []
 
   constructor(bytes: number) {
     this.#stdout = new Tail(bytes)
     this.#stderr = new Tail(bytes)
   }
 
-  read(child: ChildProcess, resultBytes: number | null, onTooLarge: () => void): void {
-    collect(child.stdout, (chunk) => this.#stdout.push(chunk))
-    collect(child.stderr, (chunk) => this.#stderr.push(chunk))
+  read(child: ChildProcess, { resultBytes, print }: ChildParams, onTooLarge: () => void): void {
+    for (const [stream, tail] of [['stdout', this.#stdout] as const, ['stderr', this.#stderr] as const]) {
+      const lines = print === undefined ? null : new Lines((line) => print(stream, line))
+      if (lines !== null) this.#lines.push(lines)
+      collect(child[stream], (chunk) => {
+        tail.push(chunk)
+        lines?.push(chunk)
+      })
+    }
     if (resultBytes === null) return
     let size = 0
     collect(child.stdio[3] as Readable, (chunk) => {
@@ -126,6 +136,7 @@ class Output {
   }
 
   end(end: Pick<ChildEnd, 'why' | 'code' | 'killedBy' | 'problem'>): ChildEnd {
+    for (const lines of this.#lines) lines.end()
     return {
       ...end,
       stdout: this.#stdout.text(),

@@ -76,6 +76,7 @@ async function run(call: ToolCall, interpreter: Interpreter): Promise<Envelope> 
     resultBytes,
     timeoutMs,
     signal: call.signal,
+    ...(call.print !== undefined && { print: call.print }),
   })
   const printed = outputOf(end)
   if (Object.keys(printed).length > 0) call.logger.debug({ key: call.key, ...printed }, `${kind} printed`)

@@ -63,6 +63,7 @@ async function run(call: ToolCall): Promise<Envelope> {
       resultBytes: null,
       timeoutMs: Math.max(1, left),
       signal,
+      ...(call.print !== undefined && { print: call.print }),
     })
     ran.push({ command, end })
     if (end.why !== 'ended' || end.code !== 0) break

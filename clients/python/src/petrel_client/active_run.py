@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from .hold import Hold
+from .transport import LogLine
 
 
 class ActiveRun:
@@ -53,6 +54,18 @@ class ActiveRun:
         LeaseLost: stop, the run is no longer held.
         """
         self._hold.beat(seconds)
+
+    def log(self, text: str, *, level: str = "info", fields: Any = None) -> None:
+        """Stores a line in the log of this run, which `petrel logs` prints; `level`: debug, info, warn or error.
+
+        `fields` is any JSON up to 4 KiB. Only over HTTP. Each call is a request: `log_lines` sends many lines at once.
+        LeaseLost: stop, the run is no longer held.
+        """
+        self.log_lines([{"text": text, "level": level, "fields": fields}])
+
+    def log_lines(self, lines: Sequence[LogLine]) -> None:
+        """Lines with `text`, and if wanted `level`, `fields`, `at` (RFC 3339) and `stream` (stdout or stderr)."""
+        self._hold.log([{name: value for name, value in line.items() if value is not None} for line in lines])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.type} {self.id} attempt {self.attempt}>"

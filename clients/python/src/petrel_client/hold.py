@@ -14,10 +14,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable, List, Optional
 
 from .errors import LeaseLost, Unavailable
-from .transport import Claim, Transport
+from .transport import Claim, LogLine, Transport
 
 log = logging.getLogger("petrel_client")
 
@@ -52,6 +52,16 @@ class Hold:
             try:
                 self.cancelled |= self._transport.heartbeat(self.claim, self._seconds())
                 self._looked_at = time.monotonic()
+            except LeaseLost as error:
+                self._lose(error)
+                raise
+
+    def log(self, lines: List[LogLine]) -> None:
+        """LeaseLost: it is held no longer."""
+        with self._lock:
+            self._require()
+            try:
+                self._transport.log(self.claim, lines)
             except LeaseLost as error:
                 self._lose(error)
                 raise

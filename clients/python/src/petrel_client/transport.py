@@ -10,6 +10,10 @@ from .run import Event, Page, Run, Submitted
 from .type_filter import TypeFilter
 
 
+#: A line of a log: `text`, and if wanted `level`, `fields`, `at` and `stream`.
+LogLine = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Submission:
     """A run to add. None: the default of the table."""
@@ -107,6 +111,9 @@ class Transport(Protocol):
 
     def check(self, claim: Claim, lease_seconds: float) -> bool:
         """Whether a cancel was requested; may renew the lease."""
+
+    def log(self, claim: Claim, lines: List[LogLine]) -> None:
+        """Stores lines in the log of the run. Unsupported: by plain SQL."""
 
     def complete(self, claim: Claim, result_json: str) -> None: ...
 

@@ -162,6 +162,7 @@ export class Pipeline {
       timeoutMs,
       key: this.#key(label),
       logger,
+      print: (stream: 'stdout' | 'stderr', line: string) => this.#ctx.log.print(stream, redactor.text(line)),
       conceal: (secret: string) => redactor.hide(secret),
     }
     const outcome = await tryTask({ tool, call, attempt: state.attempt, redactor, signal: this.#signal })

@@ -54,6 +54,7 @@ const BARE_TREES = statement(
 export const REMOVE_RUNS = [
   statement('DELETE FROM workflow.workflow_command c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
+  statement('DELETE FROM workflow.workflow_log l WHERE l.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_unique u WHERE u.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_term t WHERE t.id = ANY ($1::uuid[])'),
   statement(

@@ -143,6 +143,7 @@ function removeRun(connection: Connection, id: string): number {
   const events = remove(connection, EVENTS_OF_RUN, id)
   remove(connection, 'DELETE FROM workflow_checkpoint WHERE run_id = ?', id)
   remove(connection, 'DELETE FROM workflow_command WHERE run_id = ?', id)
+  remove(connection, 'DELETE FROM workflow_log WHERE run_id = ?', id)
   remove(connection, 'DELETE FROM workflow_term WHERE id = ?', id)
   return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
 }

@@ -8,8 +8,12 @@ from urllib.parse import quote
 
 from ..errors import Conflict, LeaseLost, NotFound, Unsupported
 from ..run import Event, Page, Run, Submitted, moment
-from ..transport import Claim, Failure, Listing, Submission, Wanted
+from ..transport import Claim, Failure, Listing, LogLine, Submission, Wanted
 from .exchange import Exchange
+
+
+#: Lines of one request.
+MOST_LINES = 500
 
 
 class HttpTransport:
@@ -86,6 +90,10 @@ class HttpTransport:
     def check(self, claim: Claim, lease_seconds: float) -> bool:
         # Reading the run would need the scope read; a worker's key may have only work.
         return self.heartbeat(claim, lease_seconds)
+
+    def log(self, claim: Claim, lines: List[LogLine]) -> None:
+        for first in range(0, len(lines), MOST_LINES):
+            self._of_lease(claim, "log", {"lines": lines[first : first + MOST_LINES]})
 
     def complete(self, claim: Claim, result_json: str) -> None:
         self._of_lease(claim, "complete", {}, result_json=result_json)

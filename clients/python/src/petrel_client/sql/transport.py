@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..backoff import retry_delay_seconds
-from ..errors import Conflict, InvalidRequest, LeaseLost, NotFound, Unavailable
+from ..errors import Conflict, InvalidRequest, LeaseLost, NotFound, Unavailable, Unsupported
 from ..run import RUN_FIELDS, Event, Page, Run, Submitted, moment
-from ..transport import Claim, Failure, Listing, Submission, Wanted
+from ..transport import Claim, Failure, Listing, LogLine, Submission, Wanted
 from . import statements
 from .database import Database, Row, rows_within
 from .wake import Wake
@@ -102,6 +102,9 @@ class SqlTransport:
 
     def check(self, claim: Claim, lease_seconds: float) -> bool:
         return bool(self._of_lease(statements.CHECK, claim))
+
+    def log(self, claim: Claim, lines: List[LogLine]) -> None:
+        raise Unsupported("lines are logged over HTTP only", hint="give the Worker an http:// address for that")
 
     def complete(self, claim: Claim, result_json: str) -> None:
         self._of_lease(statements.COMPLETE, claim, result=result_json)
