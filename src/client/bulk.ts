@@ -7,7 +7,7 @@ import type { Operation as UseCase } from '../operations/operation.ts'
 import type { By } from './queues.ts'
 
 export interface BulkSearch {
-  /** On instances: cancel, roll_back, retry, delete. On runs: cancel, redrive, delete, dismiss. */
+  /** On instances: cancel, roll_back, retry, pause, resume, delete. On runs: cancel, redrive, delete, dismiss. */
   readonly action: Action
   /** Default `instances`. */
   readonly target?: Target
@@ -21,6 +21,8 @@ export interface BulkOrder extends BulkSearch, By {
   /** Default: no limit. */
   readonly ratePerMinute?: number
   readonly reason?: string
+  /** Of a pause: what happens to times meanwhile. Default `stop`. */
+  readonly timeouts?: 'stop' | 'run'
   /** Needed by an empty query. */
   readonly confirm?: 'everything'
 }
@@ -66,9 +68,14 @@ export class BulkOperations {
   /** Stores the order; every process that has this store open carries it out. */
   async order(asked: BulkOrder): Promise<Operation> {
     const { orderBulkOperation } = await import('../operations/bulk/orders.ts')
-    const { action, target = 'instances', query, tenant, actor, ratePerMinute, reason, confirm } = asked
+    const { action, target = 'instances', query, tenant, actor, ratePerMinute, reason, timeouts, confirm } = asked
     const who = { subject: actor ?? null, tenant: tenant ?? null }
-    const given = { rate: ratePerMinute ?? null, reason: reason ?? null, confirm: confirm ?? null }
+    const given = {
+      rate: ratePerMinute ?? null,
+      reason: reason ?? null,
+      timeouts: timeouts ?? null,
+      confirm: confirm ?? null,
+    }
     return this.#perform(who, orderBulkOperation, { action, target, query, ...given })
   }
 

@@ -19,7 +19,7 @@ import type { RunVerbs } from './verbs/runs.ts'
 import type { ScheduleVerbs } from './verbs/schedules.ts'
 import type { WorkerVerbs } from './verbs/workers.ts'
 
-export type { BulkOperations, OperationOrder } from './control/bulk.ts'
+export type { OperationOrder } from './control/bulk.ts'
 export type { PausedInstance } from './control/pauses.ts'
 export type { DefinitionChange } from './intake/deployments.ts'
 export type { CallerTransaction } from './transaction/caller-transaction.ts'

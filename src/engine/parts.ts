@@ -18,7 +18,7 @@ import type { EngineOptions } from './api.ts'
 import { type BulkOperations, bulkOperationsOn } from './control/bulk.ts'
 import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
-import { Pauses } from './control/pauses.ts'
+import { type PauseDeps, Pauses } from './control/pauses.ts'
 import { Repeats } from './control/repeat/repeats.ts'
 import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
@@ -249,10 +249,15 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
     repeats: new Repeats(deps),
     runControl: new RunControl(deps),
     gates: new GateAnswers(deps),
-    pauses: new Pauses({ ...parts, released: links.released, freed: links.freed }),
+    pauses: new Pauses({ ...parts, ...pausing(links) }),
     registry: typeRegistryOn(parts.store, links.wakeAll),
     bulk: bulkOperationsOn({ ...parts, bulkDueAt: links.bulkDueAt }),
   }
+}
+
+/** What follows when an instance is resumed. */
+function pausing({ released, freed }: Links): Pick<PauseDeps, 'released' | 'freed'> {
+  return { released, freed }
 }
 
 function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Links): Timed {
@@ -268,7 +273,7 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
       await inboxSchedules.reschedule(now)
     },
   })
-  const bulkRunner = new BulkRunner({ ...deps, controlled: links.controlled })
+  const bulkRunner = new BulkRunner({ ...deps, ...pausing(links), controlled: links.controlled })
   const sweeper = new Sweeper({
     ...deps,
     scheduleFires,

@@ -31,7 +31,7 @@ function suite(store: () => string): void {
     expect((await petrel('bulk')).out).toBe('no bulk operations\n')
   })
 
-  it('asks before it orders; without a terminal it must be told with --yes', async () => {
+  it('asks before it orders; without a terminal it needs --yes', async () => {
     expect(await petrel('bulk', 'retry', 'state:failed')).toMatchObject({
       code: 2,
       err: expect.stringContaining('add --yes, or --dry-run'),
@@ -80,6 +80,15 @@ function suite(store: () => string): void {
     expect((await petrel('bulk', 'items', id, '--state', 'refused')).out).toMatch(
       /duplicate +instance .* was retried by/,
     )
+  })
+
+  it('pauses and resumes instances: resume takes a query, too', async () => {
+    const flow = sh.write('gate.yaml', 'type: chain\nname: waits\nsteps: [{ type: not.handled }]\n')
+    await petrel('run', flow)
+    const paused = await json('bulk', 'pause', 'name:waits', '--timeouts', 'run', '--yes', '--follow')
+    expect(paused.operation).toMatchObject({ action: 'pause', succeeded: 1 })
+    const resumed = await json('bulk', 'resume', 'name:waits', '--yes', '--follow')
+    expect(resumed.operation).toMatchObject({ action: 'resume', succeeded: 1 })
   })
 
   it('deletes instances, and acts on runs', async () => {

@@ -93,6 +93,8 @@ describe.each(PLACES)('bulk operations on $name', (place) => {
       const [refused] = await d.engine.bulk.items({ operationId: id, state: 'refused', limit: 10, before: null })
       expect(refused).toMatchObject({ itemId: live, code: 'conflict', newId: null })
       expect(refused?.message).toContain('is still running; cancel it first')
+      const left = await order({ query: 'state:failed -has:retry' })
+      expect(await ended(left.id)).toMatchObject({ matched: 0 })
       const again = await order()
       expect(await ended(again.id)).toMatchObject({ matched: 2, succeeded: 0, refused: 2 })
       const [twice] = (await items(again.id)).filter(({ itemId }) => itemId === first)
@@ -160,6 +162,19 @@ describe.each(PLACES)('bulk operations on $name', (place) => {
       await ended((await order({ action: 'roll_back', query: 'state:running' })).id)
       expect(await d.work()).toEqual(['undo a'])
       expect(await d.state(id)).toBe('compensated')
+    })
+
+    it('pause and resume', async () => {
+      const [first, second] = [await d.start({ net: once }), await d.start({ net: once })]
+      const query = 'name:order state:running'
+      await ended((await order({ action: 'pause', query, parameters: { timeouts: 'run' } })).id)
+      expect(await d.claim()).toEqual([])
+      const rows = await Promise.all([first, second].map((id) => d.store.read.instance(id)))
+      expect(rows.map((row) => row?.paused)).toEqual(['run', 'run'])
+      expect(await ended((await order({ action: 'pause', query })).id)).toMatchObject({ refused: 2 })
+      expect(await ended((await order({ action: 'resume', query })).id)).toMatchObject({ succeeded: 2 })
+      expect(await d.work()).toEqual(['pay', 'pay'])
+      expect([await d.state(first), await d.state(second)]).toEqual(['completed', 'completed'])
     })
 
     it('delete: an ended tree is removed with everything; a live one is refused', async () => {
@@ -282,6 +297,15 @@ describe.each(PLACES)('bulk operations on $name', (place) => {
       expect(await ended(fast.id)).toMatchObject({ matched: 3, succeeded: 3 })
       expect(await d.engine.bulk.get(slow.id)).toMatchObject({ state: 'running' })
     })
+  })
+
+  it('operations take turns, those of different tenants first', async () => {
+    const ordered: string[] = []
+    for (const tenant of ['a', 'a', 'a', 'b', null]) ordered.push((await order({ tenant })).id)
+    const due = (await d.store.bulk.due({ limit: 10 })).map(({ id }) => ordered.indexOf(id))
+    expect(due.slice(0, 3).toSorted()).toEqual([0, 3, 4])
+    expect(due.slice(3)).toEqual([1, 2])
+    for (const id of ordered) await ended(id)
   })
 
   describe('stop and resume', () => {

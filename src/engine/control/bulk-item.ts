@@ -4,12 +4,20 @@
  */
 import { PetrelError } from '../../kernel/errors.ts'
 import { EngineKey } from '../../kernel/scoped-names.ts'
-import type { Action, OperationItemRow, OperationParameters, OperationRow } from '../../model/bulk/rows.ts'
+import {
+  type Action,
+  BULK_RETRY,
+  type OperationItemRow,
+  type OperationParameters,
+  type OperationRow,
+} from '../../model/bulk/rows.ts'
+import type { PausedTimeouts } from '../../model/pauses/pauses.ts'
 import type { Started } from '../../model/start.ts'
 import { type ItemResult, openItem, settleItem } from '../fold/bulk/operations.ts'
 import type { Act, Committed, Transactor } from '../transaction/transactor.ts'
 import { deleteInstance } from './deletion.ts'
 import { Control, type ControlDeps } from './instances.ts'
+import { type PauseDeps, Pauses } from './pauses.ts'
 import { type RepeatDeps, Repeats } from './repeat/repeats.ts'
 import { RunControl } from './runs.ts'
 
@@ -60,7 +68,7 @@ class SettlingTransactor implements Runs {
   }
 }
 
-export type ItemDeps = ControlDeps & RepeatDeps
+export type ItemDeps = ControlDeps & RepeatDeps & PauseDeps
 
 /** Throws what the action throws on a single one: a PetrelError is its refusal. */
 export async function performItem(deps: ItemDeps, operation: OperationRow, item: OperationItemRow): Promise<void> {
@@ -78,7 +86,13 @@ export async function performItem(deps: ItemDeps, operation: OperationRow, item:
       await control.cancelInstance({ id, actor, undo: true })
       return
     case 'retry':
-      await new Repeats(settling).repeat({ id, actor, startKey: new EngineKey(`petrel:bulk-retry:${id}`) })
+      await new Repeats(settling).repeat({ id, actor, startKey: new EngineKey(BULK_RETRY + id) })
+      return
+    case 'pause':
+      await new Pauses(settling).pause({ id, actor, reason: operation.reason, timeouts: timeoutsOf(operation) })
+      return
+    case 'resume':
+      await new Pauses(settling).resume({ id, actor })
       return
     case 'delete':
       return deleteInstance(settling, id)
@@ -115,6 +129,10 @@ async function undoes({ store }: ControlDeps, { parameters }: OperationRow, id: 
   if (undo.length === 0) return false
   const row = await store.read.instance(id)
   return row !== null && undo.includes(row.dialect)
+}
+
+function timeoutsOf({ parameters }: OperationRow): PausedTimeouts {
+  return (JSON.parse(parameters) as OperationParameters).timeouts ?? 'stop'
 }
 
 /** Of a newer version. */

@@ -16,7 +16,7 @@ import { checkReason } from './pause-reason.ts'
 
 export interface PauseDeps {
   readonly store: Store
-  readonly transactor: Transactor
+  readonly transactor: Pick<Transactor, 'run'>
   readonly probe: (point: string) => void
   /** Runs of these queues are claimable again. */
   readonly released: (queues: readonly string[]) => void

@@ -5,6 +5,7 @@
  * An operation: running → completed; running ⇄ stopped. An item: pending → succeeded, refused or failed, and then never
  * again: its row is written by the transaction that performs the action.
  */
+import type { PausedTimeouts } from '../pauses/pauses.ts'
 import { bool, int, json, type RowOf, table, text, time, uuid } from '../table.ts'
 
 export type OperationState = 'running' | 'stopped' | 'completed'
@@ -18,6 +19,9 @@ export const ITEM_STATES: readonly ItemState[] = ['pending', 'succeeded', 'refus
 
 /** An operation that is due later than this from now was paced by a clock that has been set back since. */
 export const MOST_DELAY_MS = 120_000
+
+/** Followed by the id of an instance: the start key of its retry by a bulk operation. There is at most one. */
+export const BULK_RETRY = 'petrel:bulk-retry:'
 
 /** Below every id: everything has been counted. */
 export const ALL_COUNTED = '00000000-0000-0000-0000-000000000000'
@@ -102,6 +106,8 @@ export interface Operation extends Omit<OperationRow, 'countedTo' | 'parameters'
 export interface OperationParameters {
   /** Notations whose instances undo their work when they are cancelled. */
   readonly undo?: readonly string[]
+  /** Of a pause: what happens to times meanwhile. */
+  readonly timeouts?: PausedTimeouts
   /** Runs of a list instead of a search (a RunQuery without its page). */
   readonly filter?: { readonly [name: string]: unknown }
   /** The word of its caller for the action. */

@@ -52,7 +52,7 @@ const STATUSES: Readonly<Record<RunStatus, true>> = {
 const ROLES: Readonly<Record<RunRole, true>> = { work: true, undo: true, final: true }
 
 /** What an instance may have: an open gate, held tokens, a deadline, a start key; failed work. */
-export const HAS = ['gate', 'held', 'deadline', 'key', 'failures'] as const
+export const HAS = ['gate', 'held', 'deadline', 'key', 'failures', 'retry'] as const
 
 /** true: only nested ones; any: them too. Without the filter: none. */
 export const NESTED = ['false', 'true', 'any'] as const

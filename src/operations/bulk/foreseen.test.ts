@@ -3,7 +3,15 @@ import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { refusalOfInstance, refusalOfRun } from './foreseen.ts'
 
 const instance = (row: Partial<InstanceRow>) =>
-  ({ state: 'failed', phase: 'ended', outcome: 'failed', parentId: null, parentNode: null, ...row }) as InstanceRow
+  ({
+    state: 'failed',
+    phase: 'ended',
+    outcome: 'failed',
+    parentId: null,
+    parentNode: null,
+    paused: null,
+    ...row,
+  }) as InstanceRow
 const run = (row: Partial<RunRow>) => ({ status: 'failed', deadLetter: false, ...row }) as RunRow
 
 describe('what an action would refuse', () => {
@@ -34,6 +42,15 @@ describe('what an action would refuse', () => {
     expect(refusalOfInstance('delete', instance({}))).toBeNull()
     expect(refusalOfInstance('delete', instance({ state: 'waiting' }))).toBe('it is still waiting')
     expect(refusalOfInstance('delete', instance({ parentId: 'p' }))).toBe('it is nested')
+  })
+
+  it('pause: what has ended, is paused, or is nested; resume: what is not paused', () => {
+    expect(refusalOfInstance('pause', instance({ state: 'running' }))).toBeNull()
+    expect(refusalOfInstance('pause', instance({}))).toBe('it is already failed')
+    expect(refusalOfInstance('pause', instance({ state: 'running', paused: 'stop' }))).toBe('it is paused already')
+    expect(refusalOfInstance('pause', instance({ state: 'running', parentId: 'p' }))).toBe('it is nested')
+    expect(refusalOfInstance('resume', instance({ state: 'running', paused: 'stop' }))).toBeNull()
+    expect(refusalOfInstance('resume', instance({ state: 'running' }))).toBe('it is not paused')
   })
 
   it('of runs', () => {

@@ -8,7 +8,7 @@ import { TERMINAL } from '../../net/marking.ts'
 
 /** null: nothing speaks against it. */
 export function refusalOfInstance(action: Action, row: InstanceRow): string | null {
-  const { state, phase, outcome, parentId, parentNode } = row
+  const { state, phase, outcome, parentId, parentNode, paused } = row
   const ended = TERMINAL.has(state)
   switch (action) {
     case 'cancel':
@@ -23,6 +23,13 @@ export function refusalOfInstance(action: Action, row: InstanceRow): string | nu
       return parentNode === null ? null : 'it is nested'
     case 'delete':
       if (!ended) return `it is still ${state}`
+      return parentId === null ? null : 'it is nested'
+    case 'pause':
+      if (ended) return `it is already ${state}`
+      if (paused !== null) return 'it is paused already'
+      return parentId === null ? null : 'it is nested'
+    case 'resume':
+      if (paused === null) return 'it is not paused'
       return parentId === null ? null : 'it is nested'
     default:
       return null
@@ -46,6 +53,6 @@ export function refusalOfRun(action: Action, row: RunRow): string | null {
 }
 
 export const ACTIONS: Readonly<Record<Target, readonly Action[]>> = {
-  instances: ['cancel', 'roll_back', 'retry', 'delete'],
+  instances: ['cancel', 'roll_back', 'retry', 'pause', 'resume', 'delete'],
   runs: ['cancel', 'redrive', 'delete', 'dismiss'],
 }

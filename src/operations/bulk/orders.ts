@@ -1,7 +1,8 @@
 /** Orders bulk operations: one action on everything that a search finds. A preview shows what that would be. */
 import { type ErrorDetails, PetrelError } from '../../kernel/errors.ts'
 import { MAX_BULK_RATE } from '../../kernel/limits.ts'
-import type { Action, Operation, Target } from '../../model/bulk/rows.ts'
+import type { Action, Operation, OperationParameters, Target } from '../../model/bulk/rows.ts'
+import type { PausedTimeouts } from '../../model/pauses/pauses.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { parseInstanceSearch, parseRunSearch } from '../../model/search/parse.ts'
 import { printSearch } from '../../model/search/print.ts'
@@ -26,6 +27,8 @@ export interface Asked {
 export interface Ordered extends Asked {
   readonly rate: number | null
   readonly reason: string | null
+  /** Of a pause: what happens to times meanwhile. Default `stop`. */
+  readonly timeouts?: PausedTimeouts | null
   /** `everything`: a search without filters is meant. */
   readonly confirm: string | null
 }
@@ -54,6 +57,9 @@ export const previewBulkOperation = operation(ORDERING, (use, asked: Asked): Pro
 export const orderBulkOperation = operation(ORDERING, async (use, asked: Ordered): Promise<Operation> => {
   checkAction(asked)
   checkRate(asked.rate)
+  if (asked.timeouts != null && asked.action !== 'pause') {
+    throw wrong(`timeouts belong to a pause, not to ${asked.action}`, { field: 'timeouts', hint: 'Leave them out.' })
+  }
   const search = searchOf(asked)
   if (matchesEverything(search) && asked.confirm !== 'everything') {
     const { count, more } = await preview(use, asked, search)
@@ -86,7 +92,8 @@ function searchOf({ target, query }: Asked): Search {
 }
 
 /** A cancel is what the notation of the instance means by it: completed work stays, or is undone. */
-function parametersOf({ action, target }: Asked): { readonly undo?: readonly string[] } {
+function parametersOf({ action, target, timeouts }: Ordered): OperationParameters {
+  if (action === 'pause') return { timeouts: timeouts ?? 'stop' }
   if (action !== 'cancel' || target !== 'instances') return {}
   return { undo: NOTATIONS.filter(({ project }) => project.cancel === 'undo').map(({ name }) => name) }
 }

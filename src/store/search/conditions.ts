@@ -1,5 +1,6 @@
 /** Conditions of queries as SQL about a row named r. */
 import { scopedName } from '../../kernel/scoped-names.ts'
+import { BULK_RETRY } from '../../model/bulk/rows.ts'
 import type {
   Comparison,
   Condition,
@@ -65,7 +66,8 @@ export function columnOf(of: Search['of'], field: string): string {
 }
 
 function textSql(sql: Sql, scope: Scope, { field, values }: TextCondition): string {
-  if (field === 'has') return values.map(({ text }) => HAS[text] ?? 'false').join(' OR ')
+  if (field === 'has')
+    return values.map(({ text }) => (text === 'retry' ? retriedSql(sql) : (HAS[text] ?? 'false'))).join(' OR ')
   if (field === 'nested') return values.map(({ text }) => NESTED[text] ?? 'false').join(' OR ')
   return values.map((value) => matchSql(sql, scope, field, value)).join(' OR ')
 }
@@ -76,6 +78,12 @@ const HAS: { readonly [word: string]: string } = {
   deadline: 'r.deadline_at IS NOT NULL',
   key: 'r.start_key IS NOT NULL',
   failures: 'r.failed > 0',
+}
+
+/** A subquery with a value, as for terms; the start key is unique. */
+function retriedSql({ dialect }: Sql): string {
+  const retries = `SELECT count(*) FROM ${dialect.table('workflow_instance')} n WHERE n.start_key = '${BULK_RETRY}' || r.id`
+  return `(${retries}) > 0`
 }
 
 const NESTED: { readonly [word: string]: string } = {

@@ -26,7 +26,16 @@ import {
 } from '../schema.ts'
 import { rows, time } from '../value.ts'
 
-export const BULK_ACTIONS: readonly Action[] = ['cancel', 'roll_back', 'retry', 'redrive', 'delete', 'dismiss']
+export const BULK_ACTIONS: readonly Action[] = [
+  'cancel',
+  'roll_back',
+  'retry',
+  'pause',
+  'resume',
+  'redrive',
+  'delete',
+  'dismiss',
+]
 export const BULK_TARGETS: readonly Target[] = ['instances', 'runs']
 
 export const BulkOrder = named(

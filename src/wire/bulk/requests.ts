@@ -16,12 +16,16 @@ export const BulkRequest = named(
   'BulkRequest',
   asked('a bulk operation', {
     action: word(BULK_ACTIONS, {
-      description: 'On instances: cancel, roll_back, retry, delete. On runs: cancel, redrive, delete, dismiss.',
+      description:
+        'On instances: cancel, roll_back, retry, pause, resume, delete. On runs: cancel, redrive, delete, dismiss.',
     }),
     target: optional(word(BULK_TARGETS, { default: 'instances' })),
     q: optional(text('The search for instances or runs. Left out, or empty: everything.')),
     rate_per_minute: optional(RATE),
     reason: optional(line(MAX_REASON_LENGTH, 'Why; shown with the operation.')),
+    timeouts: optional(
+      word(['stop', 'run'], { description: 'Of a pause: what happens to times meanwhile. Default `stop`.' }),
+    ),
     confirm: optional(
       word(['everything'], { description: 'Needed by a search without any filter: everything is meant.' }),
     ),
@@ -35,17 +39,19 @@ export interface BulkAsked {
   readonly query: string
   readonly rate: number | null
   readonly reason: string | null
+  readonly timeouts: 'stop' | 'run' | null
   readonly confirm: string | null
 }
 
 export function bulkAsked(body: Value<typeof BulkRequest>): BulkAsked {
-  const { action, target, q, rate_per_minute: rate, reason, confirm } = body
+  const { action, target, q, rate_per_minute: rate, reason, timeouts, confirm } = body
   return {
     action,
     target: target ?? 'instances',
     query: q ?? '',
     rate: rate ?? null,
     reason: reason ?? null,
+    timeouts: timeouts ?? null,
     confirm: confirm ?? null,
   }
 }

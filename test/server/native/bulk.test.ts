@@ -96,7 +96,7 @@ onBothStores('bulk operations over HTTP', (stage) => {
     expect(await refusal({ action: 'redrive', q: 'state:failed' })).toEqual([
       400,
       'redrive does not act on instances',
-      'It acts on runs. An action on instances is one of cancel, roll_back, retry, delete.',
+      'It acts on runs. An action on instances is one of cancel, roll_back, retry, pause, resume, delete.',
     ])
     expect((await refusal({ action: 'retry', q: 'sate:failed' }))[1]).toContain("did you mean 'state'?")
     expect((await refusal({ action: 'retry', target: 'runs', q: 'status:failed' }))[1]).toBe(
@@ -106,6 +106,7 @@ onBothStores('bulk operations over HTTP', (stage) => {
     expect((await refusal({ action: 'cancel', q: 'state:failed', rate_per_minute: 0 }))[1]).toContain('rate_per_minute')
     expect((await refusal({ action: 'cancel', q: 'state:failed', rate_per_minute: 60_001 }))[0]).toBe(400)
     expect((await refusal({ action: 'cancel', query: 'state:failed' }))[1]).toContain("'query'")
+    expect((await refusal({ action: 'cancel', q: 'state:failed', timeouts: 'run' }))[1]).toContain('belong to a pause')
     await start()
     const everything = await s.post('/v1/operations', { action: 'cancel' })
     expect(everything.body.error).toMatchObject({

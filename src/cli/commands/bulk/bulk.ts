@@ -1,5 +1,6 @@
 /** bulk: one action on everything that a search finds; and ls | show | items | stop | resume | rate | follow. */
 import { type Command, Option } from 'commander'
+import { readId } from '../../../kernel/ids.ts'
 import { ITEM_STATES, OPERATION_STATES, type Operation, type OperationState } from '../../../model/bulk/rows.ts'
 import { paceBulkOperation, resumeBulkOperation, stopBulkOperation } from '../../../operations/bulk/change.ts'
 import { listBulkItems, listBulkOperations, showBulkOperation } from '../../../operations/bulk/look.ts'
@@ -12,7 +13,7 @@ import { CliError, EXIT } from '../../terminal/failure.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { ago, brief, clock, paintState } from '../../terminal/words.ts'
 import { followOperation, progressLine } from './follow.ts'
-import { defineOrder, ORDER_COMMANDS } from './order.ts'
+import { defineOrder, ORDER_COMMANDS, type OrderOptions, order, orderOptions } from './order.ts'
 
 export function defineBulk(program: Command): void {
   const bulk = program
@@ -25,7 +26,7 @@ export function defineBulk(program: Command): void {
   one(bulk, 'stop', 'begin no further item; what is being changed ends', (perform, id) =>
     perform(stopBulkOperation, { id }),
   )
-  one(bulk, 'resume', 'continue a stopped bulk operation', (perform, id) => perform(resumeBulkOperation, { id }))
+  defineResume(bulk)
   defineRate(bulk)
   defineFollow(bulk)
 }
@@ -145,6 +146,21 @@ function one(bulk: Command, name: string, description: string, change: Change): 
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>(async (terminal, options, id) => {
       show(terminal, await hinted(withOperations(options, (perform) => change(perform, id))))
+      return EXIT.ok
+    }),
+  )
+}
+
+/** An id is no query, and no query is an id. */
+function defineResume(bulk: Command): void {
+  const command = bulk
+    .command('resume')
+    .argument('<what>', 'a bulk operation that was stopped, or a search for paused instances')
+    .description('continue a stopped bulk operation; or resume paused instances')
+  orderOptions(command).action(
+    act<OrderOptions, readonly [string]>(async (terminal, options, what) => {
+      if (readId(what) === null) return order(terminal, options, { action: 'resume', query: what, target: 'instances' })
+      show(terminal, await hinted(withOperations(options, (perform) => perform(resumeBulkOperation, { id: what }))))
       return EXIT.ok
     }),
   )

@@ -1,6 +1,6 @@
 /** bulk cancel | roll-back | retry | redrive | delete | dismiss: shows what would be changed, asks, and orders it. */
 import { createInterface } from 'node:readline/promises'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Action } from '../../../model/bulk/rows.ts'
 import { orderBulkOperation, type Preview, previewBulkOperation } from '../../../operations/bulk/orders.ts'
 import type { Perform } from '../../../operations/operation.ts'
@@ -18,6 +18,7 @@ export interface OrderOptions extends Shared {
   readonly rate?: number
   readonly reason?: string
   readonly confirm?: string
+  readonly timeouts?: 'stop' | 'run'
   readonly yes?: boolean
   readonly dryRun?: boolean
   readonly follow?: boolean
@@ -45,6 +46,12 @@ export const ORDER_COMMANDS: readonly OrderCommand[] = [
     description: 'start new instances that adopt what failed ones finished',
     only: 'instances',
   },
+  {
+    name: 'pause',
+    action: 'pause',
+    description: 'begin nothing new in instances; active work ends',
+    only: 'instances',
+  },
   { name: 'redrive', action: 'redrive', description: 'run ended runs again, from their first attempt', only: 'runs' },
   {
     name: 'delete',
@@ -59,6 +66,10 @@ export function defineOrder(bulk: Command, { name, action, description, only }: 
     .command(name)
     .argument('<query>', "a search: 'state:failed name:order*'")
     .description(description)
+  if (action === 'pause') {
+    const what = 'stop: deadlines and delays stand still (default); run: they run on'
+    command.addOption(new Option('--timeouts <what>', what).choices(['stop', 'run']))
+  }
   orderOptions(only === undefined ? command.option('--runs', 'the search is for runs') : command).action(
     act<OrderOptions, readonly [string]>((terminal, options, query) =>
       order(terminal, options, { action, query, target: only ?? (options.runs === true ? 'runs' : 'instances') }),
@@ -89,7 +100,7 @@ export function order(terminal: Terminal, options: OrderOptions, asked: Ordered)
 }
 
 async function orderWith(perform: Perform, terminal: Terminal, options: OrderOptions, asked: Ordered): Promise<number> {
-  const { rate = null, reason = null, confirm = null, dryRun, yes, follow } = options
+  const { rate = null, reason = null, confirm = null, timeouts = null, dryRun, yes, follow } = options
   const preview = yes === true && dryRun !== true ? null : await perform(previewBulkOperation, asked)
   if (dryRun === true) {
     show(terminal, preview as Preview)
@@ -100,7 +111,7 @@ async function orderWith(perform: Perform, terminal: Terminal, options: OrderOpt
     return EXIT.ok
   }
   const meant = confirm ?? (preview?.everything === true ? 'everything' : null)
-  const ordered = await perform(orderBulkOperation, { ...asked, rate, reason, confirm: meant })
+  const ordered = await perform(orderBulkOperation, { ...asked, rate, reason, timeouts, confirm: meant })
   if (follow === true) return followOperation(perform, terminal, ordered.id)
   if (terminal.json) terminal.data({ operation: operationWire(ordered) })
   else {

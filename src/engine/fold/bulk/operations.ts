@@ -83,7 +83,7 @@ export function selectPage(change: Change, { operationId, from, ids, next }: Sel
 export interface Taken {
   readonly operation: OperationRow
   readonly items: readonly OperationItemRow[]
-  /** No pending item is left that nobody has in hand. */
+  /** Every pending item is in the hand of a process. */
   readonly last: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a transaction on a bulk operation loads. Its row is locked by whoever takes items, changes it or selects; an item by
- * whoever settles it, after everything else that this locks.
+ * What a transaction on a bulk operation loads. Its row is locked to select and take items and to change it; an item is locked to
+ * settle it, after everything else that the transaction locks.
  */
 import type { OperationItemRow, OperationRow, OperationState } from '../../../model/bulk/rows.ts'
 import { ALL_COUNTED, itemKey, NONE_COUNTED } from '../../../model/bulk/rows.ts'
