@@ -37,23 +37,59 @@ const shapes: fc.Arbitrary<Shape> = fc.integer({ min: 2, max: 9 }).chain((size) 
 
 const key = (i: number): string => `n${i}`
 
+/** A cycle of nodes, one after another, that is passed through several times. Some nodes are lists. */
+interface Loop {
+  readonly lists: readonly (number | null)[]
+  readonly rounds: number
+  /** The place that is chosen, by its number in the order of execution, and among the items if it is a list. */
+  readonly chosen: number
+  readonly item: number
+}
+
+const loops: fc.Arbitrary<Loop> = fc.integer({ min: 1, max: 4 }).chain((size) =>
+  fc.record({
+    lists: fc.array(fc.option(fc.integer({ min: 1, max: 3 }), { freq: 3 }), { minLength: size, maxLength: size }),
+    rounds: fc.integer({ min: 1, max: 4 }),
+    chosen: fc.nat(15),
+    item: fc.nat(2),
+  }),
+)
+
+/** A node is given the result of the one before it, and the number of the round. */
+function loopOf({ lists, rounds }: Loop): Net {
+  const last = lists.length - 1
+  const nodes = lists.map((length, i): Node => {
+    const given = { before: `{{ ${key(i === 0 ? last : i - 1)} }}`, round: '{{ ctx.round or 1 }}', edit: 0 }
+    const arc = { when: null, args: null, set: null }
+    const again = { when: `(ctx.round or 1) < ${rounds}`, args: null, set: { round: '{{ (ctx.round or 1) + 1 }}' } }
+    const next = i < last ? { to: key(i + 1), ...arc } : { to: key(0), ...again }
+    return node(key(i), [], {
+      work: workOf(i, length, given),
+      next: { mode: 'first', arcs: [next], scope: null },
+      retry: ONCE,
+    })
+  })
+  return net(nodes, { entry: [key(0)] })
+}
+
+function workOf(i: number, length: number | null, given: { readonly [name: string]: Json }): Node['work'] {
+  if (length === null) return run(key(i), { args: given })
+  return {
+    kind: 'each',
+    items: `[${Array.from({ length }, (_, n) => n).join(', ')}]`,
+    body: run(key(i), { args: { ...given, item: '{{ item }}' } }),
+    maxInFlight: null,
+    failFast: false,
+    collect: 'list',
+  }
+}
+
 /** A node is given the results of those before it. `edit` is part of the arguments, so that it can be edited. */
 function netOf({ before, lists }: Shape): Net {
   const after = before.map((_, i) => before.flatMap((waits, at) => (waits.includes(i) ? [key(at)] : [])))
   const nodes = before.map((waits, i): Node => {
     const given = Object.fromEntries(waits.map((at) => [key(at), `{{ ${key(at)} }}`]))
-    const length = lists[i] ?? null
-    const work: Node['work'] =
-      length === null
-        ? run(key(i), { args: { ...given, edit: 0 } })
-        : {
-            kind: 'each',
-            items: `[${Array.from({ length }, (_, n) => n).join(', ')}]`,
-            body: run(key(i), { args: { ...given, item: '{{ item }}', edit: 0 } }),
-            maxInFlight: null,
-            failFast: false,
-            collect: 'list',
-          }
+    const work = workOf(i, lists[i] ?? null, { ...given, edit: 0 })
     return node(key(i), after[i], { work, join: 'count', retry: ONCE })
   })
   return net(nodes, { entry: before.flatMap((waits, i) => (waits.length === 0 ? [key(i)] : [])) })
@@ -80,8 +116,8 @@ describe.each(PLACES)('a retry from any place of any net on $name', (place) => {
 
   const placeOf = (w: Delivery): string => (w.item < 0 ? (w.node as string) : `${w.node}/${w.item}`)
 
-  /** Works to the end; `fails` is the place that does, `edits` replaces the edit in the arguments of one. */
-  async function work(fails: string | null, edits: string | null): Promise<string[]> {
+  /** Works to the end; `fails` is the place that does, `edits` replaces the edit in the arguments of one (in this round). */
+  async function work(fails: string | null, edits: string | null, round?: number): Promise<string[]> {
     const done: string[] = []
     for (;;) {
       const batch = await d.claim()
@@ -91,7 +127,7 @@ describe.each(PLACES)('a retry from any place of any net on $name', (place) => {
         const payload = JSON.parse(w.payload) as { readonly [name: string]: Json }
         done.push(at)
         if (at === fails) await d.fail(w, { retryable: false })
-        else await d.succeed(w, compute(at === edits ? { ...payload, edit: 1 } : payload))
+        else await d.succeed(w, compute(at === edits && payload['round'] === round ? { ...payload, edit: 1 } : payload))
       }
     }
   }
@@ -146,6 +182,46 @@ describe.each(PLACES)('a retry from any place of any net on $name', (place) => {
         expect(await d.results(retry.id)).toEqual(await d.results(fresh))
       }),
       { numRuns: CASES, seed: 20 },
+    )
+  })
+
+  it(`in a loop does the chosen round from there on again: ${CASES} loops`, { timeout: 300_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(loops, async (loop) => {
+        await work(null, null)
+        const { lists, rounds, item } = loop
+        const flow = loopOf(loop)
+        const id = await d.start({ net: flow })
+        await work(null, null)
+        const firings = Array.from({ length: rounds }, (_, round) =>
+          lists.map((length, i) => ({ round, i, length })),
+        ).flat()
+        const at = loop.chosen % firings.length
+        const { round, i, length } = firings[at] as (typeof firings)[number]
+        const index = length === null ? -1 : item % length
+        const from = { step: key(i), firing: round + 1, ...(index < 0 ? {} : { item: index }) }
+        const asked = { id, fork: true, from, patch: { edit: 1 } }
+        const { again, carried } = await d.engine.previewRetry({ ...asked, limit: 100 })
+        const fork = await d.engine.retryInstance({ ...asked, actor: null })
+        const done = await work(null, null)
+        expect(await d.state(fork.id)).toBe('completed')
+
+        // The chosen place, and everything of the firings after it.
+        const placesOf = ({ i, length }: (typeof firings)[number]): string[] =>
+          length === null ? [key(i)] : Array.from({ length }, (_, n) => `${key(i)}/${n}`)
+        const repeated = [index < 0 ? key(i) : `${key(i)}/${index}`, ...firings.slice(at + 1).flatMap(placesOf)]
+        expect(done).toEqual(repeated.sort())
+        const sum = (lines: readonly { readonly count: number }[]) => lines.reduce((n, { count }) => n + count, 0)
+        expect([sum(again), sum(carried)]).toEqual([
+          repeated.length,
+          firings.flatMap(placesOf).length - repeated.length,
+        ])
+
+        const fresh = await d.start({ net: flow })
+        await work(null, index < 0 ? key(i) : `${key(i)}/${index}`, round + 1)
+        expect(await d.results(fork.id)).toEqual(await d.results(fresh))
+      }),
+      { numRuns: CASES, seed: 21 },
     )
   })
 })

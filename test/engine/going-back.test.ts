@@ -315,6 +315,27 @@ describe.each(PLACES)('going back on $name', (place) => {
       expect(await d.work()).toEqual(['hotel', 'car'])
     })
 
+    it('also inside of a nested workflow that did not complete', async () => {
+      const trip = net([node('hotel', ['car'], { undo: undoBy('cancel hotel') }), node('car', [], { retry: ONCE })], {
+        name: 'trip',
+      })
+      const child = { kind: 'child', net: netHash(trip), mode: 'attached', input: null } as const
+      const flow = net([node('ask', ['trip']), node('trip', [], { work: child })])
+      const id = await d.start({ net: flow, nets: [trip] })
+      await d.work((w) => (w.node === 'car' ? BROKEN : null))
+      await refused(id, { from: { step: 'ask' } }).toMatchObject({
+        code: 'conflict',
+        details: { not_undone: ['trip'] },
+      })
+      await refused(id, { from: { step: 'trip' } }).toMatchObject({
+        code: 'conflict',
+        details: { not_undone: ['trip'] },
+      })
+      const nested = (await d.store.read.children(id))[0]?.id as string
+      await again(nested, { from: { step: 'car' } })
+      expect(await d.work()).toEqual(['car'])
+    })
+
     it('that was undone is done again', async () => {
       const id = await d.start({ net: booking('compensate') })
       await d.work((w) => (w.node === 'car' ? BROKEN : null))

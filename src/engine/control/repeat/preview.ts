@@ -9,8 +9,8 @@ import { type EarlierPlace, type GoingBack, partOf } from '../../../net/going-ba
 import { isChildRef } from '../../../net/lists.ts'
 import type { Json, Node } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'
-import { hasEffect, type Repetition, type RepetitionDeps } from './repetition.ts'
-import { UndoneWork } from './undone-work.ts'
+import type { Repetition, RepetitionDeps } from './repetition.ts'
+import { hasEffect, UndoneWork } from './undone-work.ts'
 
 /** How much work of a step is counted on each side of the chosen firing. */
 export const MOST_COUNTED = 1000

@@ -7,14 +7,11 @@ import type { Queries } from '../../../model/queries/queries.ts'
 import type { RepeatAsked } from '../../../model/queries/repeats.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { CompiledNet } from '../../../net/compile.ts'
-import { type EarlierPlace, type GoingBack, partOf } from '../../../net/going-back.ts'
+import type { GoingBack } from '../../../net/going-back.ts'
 import { TERMINAL } from '../../../net/marking.ts'
-import type { Node } from '../../../net/net.ts'
-import { downstreamOf } from '../../../net/reach.ts'
-import { undoesInPlace } from '../../../net/transitions.ts'
 import { type Chosen, choosePlace } from './chosen-place.ts'
 import { editedArguments } from './edited-arguments.ts'
-import { UndoneWork } from './undone-work.ts'
+import { refuseStandingWork } from './standing-work.ts'
 
 export interface Repetition {
   /** The root that is repeated. */
@@ -57,7 +54,7 @@ export async function repetitionOf(deps: RepetitionDeps, asked: RepeatAsked): Pr
   const back: GoingBack = { fork, path: [...outer, chosen.place], ...(args === undefined ? {} : { args }) }
   if (!fork) {
     for (const [i, instance] of path.entries())
-      await checkUndone(deps, instance, { fork, path: back.path?.slice(i) ?? [] })
+      await refuseStandingWork(deps, instance, { fork, path: back.path?.slice(i) ?? [] })
   }
   return { old, path, net, back, chosen: { ...chosen, instance: row } }
 }
@@ -101,60 +98,4 @@ function withoutStep(patch: boolean): PetrelError {
     path,
     hint: 'Name the step: from.step. The input of the whole instance is input.',
   })
-}
-
-const MOST_COUNTED = 1000
-const NODES_AT_ONCE = 100
-
-/**
- * Work with an undo that has taken effect is not done a second time by a retry: one of the two effects would never be undone.
- */
-async function checkUndone({ queries, netOf }: RepetitionDeps, instance: InstanceRow, back: GoingBack): Promise<void> {
-  const net = await netOf(instance.netHash)
-  const [from, ...inner] = back.path ?? []
-  if (from === undefined) return
-  const later = downstreamOf(net, from.node)
-  const nodes = net.net.nodes.filter(({ key, undo }) => undo !== null && (later.has(key) || key === from.node))
-  const undone = await UndoneWork.of(queries, instance)
-  const standing = new Set<string>()
-  for (let at = 0; at < nodes.length; at += NODES_AT_ONCE) {
-    const keys = nodes.slice(at, at + NODES_AT_ONCE).map(({ key }) => key)
-    const asked = { instanceId: instance.id, nodes: keys, fire: from.fire, most: MOST_COUNTED }
-    for (const done of await queries.work.counts(asked)) {
-      const part = partOf(net, back, { ...from, node: done.node, fire: from.fire + done.side })
-      // Of the chosen place only one item, or only a part of the nested workflow, is done again.
-      const whole = part === 'later' || (part === 'chosen' && inner.length === 0 && from.item < 0)
-      if (!whole || !hasEffect(done.status)) continue
-      if (done.count > undone.count(net.byKey.get(done.node) as Node, done, from.fire)) standing.add(done.node)
-    }
-  }
-  if (inner.length === 0 && (await itemStands(queries, instance, net, from, undone))) standing.add(from.node)
-  if (standing.size > 0) throw notUndone(instance, net, [...standing])
-}
-
-export function hasEffect(status: string): boolean {
-  return status === 'succeeded' || status === 'completed'
-}
-
-async function itemStands(
-  queries: Queries,
-  instance: InstanceRow,
-  net: CompiledNet,
-  place: EarlierPlace,
-  undone: UndoneWork,
-): Promise<boolean> {
-  const node = net.byKey.get(place.node) as Node
-  if (node.undo === null || place.item < 0) return false
-  const work = await queries.work.at({ instanceId: instance.id, ...place })
-  if (work === null || !hasEffect(work.status)) return false
-  return undone.countItem(node, place) === 0
-}
-
-function notUndone({ id, state }: InstanceRow, { net }: CompiledNet, steps: readonly string[]): PetrelError {
-  const named = steps.map((step) => `'${step}'`).join(', ')
-  const message = `the work of ${named} stands and has an undo: a retry would do it twice, and undo it once`
-  const resumed =
-    undoesInPlace(net) && state === 'failed' ? 'Resume the saga and cancel it, which undoes the work; or ' : ''
-  const fork = `${resumed === '' ? 'F' : 'f'}ork it, which leaves that work to this instance: POST /v1/instances/${id}/fork.`
-  return new PetrelError('conflict', message, { state, not_undone: steps, hint: `${resumed}${fork}` })
 }

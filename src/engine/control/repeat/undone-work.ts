@@ -41,3 +41,8 @@ export class UndoneWork {
     return (this.#left.get(node.key) ?? []).some((place) => place.fire === fire && place.item === item) ? 0 : 1
   }
 }
+
+/** The work of a run or a nested workflow has been done. */
+export function hasEffect(status: string): boolean {
+  return status === 'succeeded' || status === 'completed'
+}

@@ -14,12 +14,15 @@ const RUN = 'r.instance_id = $1::uuid AND r.instance_id IS NOT NULL AND r.node =
 const GATE = '$3::bool AND g.instance_id = $1::uuid AND g.node = $2::text'
 
 const next = (after: string): string => `least(
-  (SELECT min(r.fire) FROM workflow.workflow_run r WHERE ${RUN} AND r.fire > ${after}),
+  (SELECT r.fire FROM workflow.workflow_run r WHERE ${RUN} AND r.fire > ${after}
+   ORDER BY r.instance_id, r.node, r.fire LIMIT 1),
   (SELECT min(c.parent_fire) FROM workflow.workflow_instance c WHERE ${CHILD} AND c.parent_item = -1 AND c.parent_fire > ${after}),
   (SELECT min(c.parent_fire) FROM workflow.workflow_instance c WHERE ${CHILD} AND c.parent_item = 0 AND c.parent_fire > ${after}),
   (SELECT min(g.fire) FROM workflow.workflow_gate g WHERE ${GATE} AND g.fire > ${after}))`
 
-/** From one firing to the next along the index, however many items each has. */
+/**
+ * From one firing to the next, however many items each has. As in trees.ts, each part requests the order of its index.
+ */
 const FIRINGS = statement(
   `WITH RECURSIVE f(fire) AS (SELECT ${next('0')} UNION ALL SELECT ${next('f.fire')} FROM f WHERE f.fire IS NOT NULL)
    SELECT f.fire FROM f WHERE f.fire IS NOT NULL LIMIT $4::int`,
@@ -27,7 +30,8 @@ const FIRINGS = statement(
 
 const LAST_FIRING = statement(
   `SELECT greatest(
-     (SELECT max(r.fire) FROM workflow.workflow_run r WHERE ${RUN}),
+     (SELECT r.fire FROM workflow.workflow_run r WHERE ${RUN}
+      ORDER BY r.instance_id DESC, r.node DESC, r.fire DESC LIMIT 1),
      (SELECT max(c.parent_fire) FROM workflow.workflow_instance c WHERE ${CHILD} AND c.parent_item = -1),
      (SELECT max(c.parent_fire) FROM workflow.workflow_instance c WHERE ${CHILD} AND c.parent_item = 0),
      (SELECT max(g.fire) FROM workflow.workflow_gate g WHERE ${GATE}))`,
@@ -53,7 +57,7 @@ const SIDES = [
 const runs = ([than, side]: (typeof SIDES)[number]): string =>
   `(SELECT 'run' AS kind, ${side} AS side, r.status, r.unknown_outcome AS unknown FROM workflow.workflow_run r
     WHERE r.instance_id = $1::uuid AND r.instance_id IS NOT NULL AND r.node = n.node AND r.fire ${than} $3::int
-      AND r.role = 'work' LIMIT $4::int)`
+      AND r.role = 'work' ORDER BY r.node, r.fire LIMIT $4::int)`
 const children = ([than, side]: (typeof SIDES)[number]): string =>
   `(SELECT 'child', ${side}, c.state, false FROM workflow.workflow_instance c
     WHERE c.parent_id = $1::uuid AND c.parent_id IS NOT NULL AND c.parent_node = n.node

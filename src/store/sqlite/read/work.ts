@@ -54,8 +54,9 @@ const COUNTS = `SELECT kind, side, status, unknown, count(*)
 const WAITING = `WITH RECURSIVE t(id) AS (
     SELECT ?1 UNION ALL
     SELECT c.id FROM t JOIN workflow_instance c ON c.parent_id = t.id WHERE c.ended_at IS NULL AND c.parent_node IS NOT NULL)
-  SELECT r.id FROM t JOIN workflow_run r ON r.instance_id = t.id
-  WHERE r.status = 'pending' AND r.deleted_at IS NULL AND r.run_at > ?2 AND r.run_at < ${HELD_AT} AND r.id > ?3
+  SELECT r.id FROM t CROSS JOIN workflow_run r INDEXED BY idx_workflow_run_waiting
+  WHERE r.instance_id = t.id AND r.status = 'pending' AND r.deleted_at IS NULL
+    AND r.run_at > ?2 AND r.run_at < ${HELD_AT} AND r.id > ?3
   ORDER BY r.id LIMIT ?4`
 
 export function workOn(connection: Connection): WorkQueries {
