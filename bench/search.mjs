@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * How long a page of a search takes in a large database: a million ended instances and a million pending runs, on both stores.
+ * How long a page of a search takes in a large database: a million ended instances and a million pending runs, on both stores;
+ * and a page of error groups, of which there are a fiftieth as many.
  *
  *     node bench/search.mjs [--store sqlite|postgres] [--rows 1000000] [--json]
  *
@@ -112,6 +113,11 @@ async function measure(kind, url) {
     await pages(kind, `instances ${q}`, (page) => search.instances({ search: parseInstanceSearch(q), ...page }))
   for (const q of RUNS)
     await pages(kind, `runs ${q}`, (page) => search.runs({ search: parseRunSearch(q), maxBytes: 1_048_576, ...page }))
+  const groups = { tenant: null, states: null, text: null, limit: 50, before: null }
+  for (const more of [{}, { text: 'declined: 3' }, { text: 'none' }, { states: ['ignored'] }]) {
+    const list = async () => (await opened.errorGroups.list({ ...groups, ...more })).rows.length
+    await ask(kind, `error groups ${JSON.stringify(more)}`, list, LIMIT_MS)
+  }
   for (const q of ['', 'tag:some', 'state:failed name:order-7']) {
     await ask(
       kind,
@@ -173,6 +179,10 @@ async function fillPostgres(url) {
       ([term, every, offset]) =>
         `INSERT INTO workflow.workflow_term (id, term) SELECT ${id}, '${term}' FROM ${numbers} WHERE n % ${every} = ${offset}`,
     ),
+    `INSERT INTO workflow.workflow_error_group (fingerprint, state, regressed, type, code, message, count, first_at, last_at, definitions, workers,
+       last_message, last_run_id, state_at)
+     SELECT lpad(to_hex(n), 16, '0'), 'open', false, 'card.charge', 'declined', 'the card of order # was declined: ' || n % 7, 1, ${at}, ${at},
+       '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM ${numbers} WHERE n % 50 = 0`,
     'VACUUM ANALYZE',
   ]) {
     await client.query(sql)
@@ -193,6 +203,10 @@ async function fillSqlite(url, openDatabase) {
     ${numbers} INSERT INTO workflow_run (id, type, payload, queue, run_at, created_at, updated_at, engine_turn)
       SELECT ${id}, iif(n % 50000 = 0, 'rare.v1', 'mail.send.v1'), '{"order": 1}', 'bulk', ${at}, ${at}, ${at}, 1 FROM numbers;
     ${TERMS.map(([term, every, offset]) => `${numbers} INSERT INTO workflow_term (id, term) SELECT ${id}, '${term}' FROM numbers WHERE n % ${every} = ${offset};`).join('\n')}
+    ${numbers} INSERT INTO workflow_error_group (fingerprint, state, regressed, type, code, message, count, first_at, last_at, definitions, workers,
+        last_message, last_run_id, state_at)
+      SELECT printf('%016x', n), 'open', 0, 'card.charge', 'declined', 'the card of order # was declined: ' || (n % 7), 1, ${at}, ${at},
+        '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM numbers WHERE n % 50 = 0;
     COMMIT;`)
   database.close()
 }

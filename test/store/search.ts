@@ -35,7 +35,14 @@ export function searchTopic(current: Current): void {
       createdAt: T0 - 3 * HOUR,
       endedAt: T0 - HOUR,
     })
-    const orderEu = anInstance({ name: 'order-eu', state: 'running', dialect: 'dag', gates: 1, createdAt: T0 - 60_000 })
+    const orderEu = anInstance({
+      name: 'order-eu',
+      state: 'running',
+      dialect: 'dag',
+      gates: 1,
+      paused: 'stop',
+      createdAt: T0 - 60_000,
+    })
     const mail = anInstance({
       name: 'mail',
       dialect: 'ojs',
@@ -62,6 +69,8 @@ export function searchTopic(current: Current): void {
     expect(await found('-outcome:failed')).toEqual(['mail', 'order-eu'])
     expect(await found('has:gate')).toEqual(['order-eu'])
     expect(await found('-has:gate')).toEqual(['mail', 'order'])
+    expect(await found('has:paused')).toEqual(['order-eu'])
+    expect(await found('has:paused,held,gate -state:running')).toEqual([])
     expect(await found('age:>1h')).toEqual(['mail', 'order'])
     expect(await found('age:<1h')).toEqual(['order-eu'])
     expect(await found('took:>1h')).toEqual(['order'])

@@ -51,8 +51,8 @@ const STATUSES: Readonly<Record<RunStatus, true>> = {
 
 const ROLES: Readonly<Record<RunRole, true>> = { work: true, undo: true, final: true }
 
-/** What an instance may have: an open gate, held tokens, a deadline, a start key; failed work. */
-export const HAS = ['gate', 'held', 'deadline', 'key', 'failures', 'retry'] as const
+/** What an instance may have: an open gate, held tokens, a pause, a deadline, a start key, failed work, a retry. */
+export const HAS = ['gate', 'held', 'paused', 'deadline', 'key', 'failures', 'retry'] as const
 
 /** true: only nested ones; any: them too. Without the filter: none. */
 export const NESTED = ['false', 'true', 'any'] as const

@@ -75,6 +75,7 @@ function textSql(sql: Sql, scope: Scope, { field, values }: TextCondition): stri
 const HAS: { readonly [word: string]: string } = {
   gate: 'r.gates > 0',
   held: 'r.held > 0',
+  paused: 'r.paused IS NOT NULL AND r.ended_at IS NULL',
   deadline: 'r.deadline_at IS NOT NULL',
   key: 'r.start_key IS NOT NULL',
   failures: 'r.failed > 0',

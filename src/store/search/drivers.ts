@@ -66,13 +66,16 @@ function instanceDrivers(conditions: readonly Condition[]): readonly Driver[] {
   })
 }
 
-/** The states that follow from a condition: an ended instance has no open gate and holds no token. */
+/** What only an instance has that has not ended. */
+const OF_OPEN: readonly string[] = ['gate', 'held', 'paused']
+
+/** The states that follow from a condition. */
 function statesOf(condition: Condition): readonly string[] | null {
   if (condition.kind === 'span') return condition.field === 'ended' && !condition.not ? ENDED : null
   if (condition.kind !== 'text' || condition.not) return null
   const words = condition.values.map(({ text }) => text)
   if (condition.field === 'state') return [...new Set(words)]
-  return condition.field === 'has' && words.every((word) => word === 'gate' || word === 'held') ? OPEN : null
+  return condition.field === 'has' && words.every((word) => OF_OPEN.includes(word)) ? OPEN : null
 }
 
 function runDrivers(dialect: Dialect, scope: Scope, conditions: readonly Condition[]): readonly Driver[] {
