@@ -24,6 +24,19 @@ onBothStores('two servers used alternately', (stage) => {
     return job
   }
 
+  it('a bulk operation: ordered here, shown there', async () => {
+    await ask('POST', '/ojs/v1/jobs', step(0, 'bulk'))
+    const body = { confirm: true, filter: { queue: 'bulk' } }
+    const { operation_id: id } = (await ask('POST', '/ojs/v1/admin/jobs/bulk/cancel', body)).body
+    for (const _ of servers) {
+      const shown = await until(
+        () => ask('GET', `/ojs/v1/admin/jobs/bulk/${id}`),
+        ({ body }) => body.status === 'completed',
+      )
+      expect(shown.body).toMatchObject({ operation_id: id, action: 'cancel', matched: 1, succeeded: 1, failed: 0 })
+    }
+  })
+
   it('a chain: each step with the results of the earlier ones, fetched here and reported there', async () => {
     const chain = { type: 'chain', name: 'turns', steps: [step(0, 'chain'), step(1, 'chain'), step(2, 'chain')] }
     const { workflow } = (await ask('POST', '/ojs/v1/workflows', chain)).body
