@@ -5,6 +5,7 @@ import { HELD_AT } from '../../src/model/rows.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 
+const BROKEN = { retry: ONCE, onFailure: 'skip' } as const
 const SLOW = { ...ONCE, maxAttempts: 3, initialMs: 3_600_000, maxMs: 3_600_000 }
 
 describe.each(PLACES)('retrying now on $name', (place) => {
@@ -89,5 +90,29 @@ describe.each(PLACES)('retrying now on $name', (place) => {
       code: 'conflict',
       details: { state: 'running', hint: expect.stringContaining('petrel why') },
     })
+  })
+
+  it('what is paused stays so: its runs are refused, and one that is done again in place waits for the resume', async () => {
+    const flow = net([node('s', ['a', 'b', 'c']), node('a', [], { retry: SLOW }), node('b', [], BROKEN), node('c')])
+    const id = await d.start({ net: flow })
+    await d.succeed(await d.claimOne())
+    const claimed = await d.claim()
+    const [a, b, c] = ['a', 'b', 'c'].map((key) => claimed.find((w) => w.node === key) as Delivery)
+    await d.fail(a as Delivery)
+    await d.fail(b as Delivery, { retryable: false })
+    await d.engine.pauseInstance({ id, actor: 'ann', reason: null, timeouts: 'stop' })
+    await expect(now((a as Delivery).runId)).rejects.toMatchObject({
+      code: 'conflict',
+      details: { wait: 'paused', hint: expect.stringContaining('resumed') },
+    })
+    await expect(d.engine.retryInstanceNow({ id, actor: null })).rejects.toMatchObject({
+      code: 'conflict',
+      details: { hint: 'It is paused: resume it.' },
+    })
+    expect((await d.engine.redrive({ runId: (b as Delivery).runId, actor: null })).status).toBe('pending')
+    expect(await d.claim()).toEqual([])
+    await d.engine.unpauseInstance({ id, actor: 'ann' })
+    expect((await d.claim()).map((w) => w.node)).toEqual(['b'])
+    await d.succeed(c as Delivery)
   })
 })

@@ -31,6 +31,7 @@ export function makeAllDue(change: WorkingSet, ids: readonly string[], actor: st
 const HINTS = {
   available: 'It is due already: petrel why shows what it waits for.',
   held: 'It waits to be activated: activate it.',
+  paused: 'It begins when what is paused is resumed: petrel why shows what that is.',
   leased: 'A worker holds it: wait for its end.',
   succeeded: 'What has succeeded is done again by a fork of its workflow.',
   failed: 'Redrive it: POST /v1/runs/ID/redrive.',

@@ -111,9 +111,12 @@ export class RunControl {
       after = runs.at(-1) as string
     }
     if (count > 0) return count
+    const root = await store.read.instance(rootId)
     const hint = TERMINAL.has(state)
       ? 'What has ended stays as it is; retry it.'
-      : `petrel why ${p.id} says what it waits for.`
+      : (root?.paused ?? null) === null
+        ? `petrel why ${p.id} says what it waits for.`
+        : 'It is paused: resume it.'
     throw new PetrelError('conflict', `no run of instance ${p.id} waits for a time; it is ${state}`, { state, hint })
   }
 
