@@ -41,7 +41,7 @@ import { Gates } from './gates.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
 import { type InstanceFilter, instanceQuery, type RunFilter, runQuery } from './listing.ts'
 import { type OpenOptions, openEngine } from './open.ts'
-import { Limits, Queues } from './queues.ts'
+import { Limits, Pauses, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
 import { Schedules } from './schedules.ts'
 import { Searches } from './search.ts'
@@ -92,6 +92,7 @@ export let petrelOn: (engine: EngineApi, options?: PetrelOptions) => Petrel
 export class Petrel {
   readonly queues: Queues
   readonly limits: Limits
+  readonly pauses: Pauses
   readonly schedules: Schedules
   readonly deadLetters: DeadLetters
   readonly gates: Gates
@@ -117,6 +118,7 @@ export class Petrel {
     this.#engine = engine
     this.#options = options
     this.queues = new Queues(engine)
+    this.pauses = new Pauses(engine)
     this.limits = new Limits(engine)
     this.schedules = new Schedules(engine, (args, path) => this.#checkArgs(args, path))
     this.deadLetters = new DeadLetters(engine)

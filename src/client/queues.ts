@@ -1,6 +1,7 @@
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { LimitParams } from '../model/limits.ts'
+import type { PauseRow } from '../model/pauses/pauses.ts'
 import type { QueueStats } from '../model/queries/overview.ts'
 import type { QueueReport } from '../model/queries/queueing.ts'
 import type { LimitRow } from '../model/rows.ts'
@@ -62,5 +63,48 @@ export class Limits {
   /** `queue:<name>` limits a queue, `key:<limit key>` the runs that carry the key. What is left out stays as it is. */
   set(limit: LimitParams): Promise<void> {
     return this.#engine.setLimit(limit)
+  }
+}
+
+export interface PauseWhy extends By {
+  /** Shown to everyone who asks why something waits. */
+  readonly reason?: string
+}
+
+interface OfTenant {
+  readonly tenant?: string
+}
+
+/** What is paused, and pauses of definitions and types. An instance is paused by its handle, a queue by `petrel.queues`. */
+export class Pauses {
+  readonly #engine: EngineApi
+
+  constructor(engine: EngineApi) {
+    this.#engine = engine
+  }
+
+  /** Newest first; `before`: the last one of the page before. */
+  list(page: { readonly limit?: number; readonly before?: PauseRow } = {}): Promise<readonly PauseRow[]> {
+    return this.#engine.pauses.list({ tenant: null, limit: page.limit ?? 50, before: page.before ?? null })
+  }
+
+  /** New instances of the definition are accepted and wait. Those that have begun continue. */
+  pauseDefinition(name: string, { reason, tenant, actor }: PauseWhy & OfTenant = {}): Promise<PauseRow> {
+    const named = { name, tenant: tenant ?? null }
+    return this.#engine.pauseDefinition({ ...named, reason: reason ?? null, actor: actor ?? null })
+  }
+
+  /** Those that waited begin, in their order. Returns the pause that has ended. */
+  resumeDefinition(name: string, { tenant, actor }: By & OfTenant = {}): Promise<PauseRow> {
+    return this.#engine.resumeDefinition({ name, tenant: tenant ?? null, actor: actor ?? null })
+  }
+
+  /** No worker takes a run of the type. */
+  pauseType(type: string, { reason, actor }: PauseWhy = {}): Promise<PauseRow> {
+    return this.#engine.pauseType({ type, reason: reason ?? null, actor: actor ?? null })
+  }
+
+  resumeType(type: string, { actor }: By = {}): Promise<PauseRow> {
+    return this.#engine.resumeType({ type, actor: actor ?? null })
   }
 }

@@ -101,10 +101,10 @@ export class AfterCommit {
     void sessions.beatNow()
   }
 
-  /** Runs of these queues have become claimable without a transaction of the engine. */
-  released(queues: readonly string[]): void {
-    this.wake(new Set(queues))
-    this.#deps.store.wake({ queues })
+  /** Runs of these queues have become claimable without a transaction of the engine; null: of any queue. */
+  released(queues: readonly string[] | null): void {
+    this.wake(queues === null ? null : new Set(queues))
+    this.#deps.store.wake(queues === null ? {} : { queues })
   }
 
   /** Wakes the workers of this process that take from these queues; null: all of them. */

@@ -1,7 +1,6 @@
 /** The engine as the SDK, the CLI and the server see it. */
 
 import type { Logger } from '../kernel/logger.ts'
-import type { Pauses } from '../model/pauses/pauses.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { RunObserver } from '../model/run-observer.ts'
 import type { Store } from '../store/store.ts'
@@ -14,6 +13,7 @@ import type { DefinitionVerbs } from './verbs/definitions.ts'
 import type { ErrorVerbs } from './verbs/errors.ts'
 import type { GateVerbs } from './verbs/gates.ts'
 import type { InstanceVerbs } from './verbs/instances.ts'
+import type { PauseVerbs } from './verbs/pauses.ts'
 import type { QueueVerbs } from './verbs/queues.ts'
 import type { RunVerbs } from './verbs/runs.ts'
 import type { ScheduleVerbs } from './verbs/schedules.ts'
@@ -55,11 +55,11 @@ export interface EngineApi
     GateVerbs,
     ScheduleVerbs,
     QueueVerbs,
+    PauseVerbs,
     WorkerVerbs,
     BulkVerbs {
   /** Reads: no locks, and nothing changes. */
   readonly queries: Queries
-  readonly pauses: Pick<Pauses, 'get' | 'list'>
   readonly records: Records
   readonly storage: Storage
   /** Contained failures: what could not be handled, and how often. */

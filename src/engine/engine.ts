@@ -14,6 +14,7 @@ import { definitionVerbs } from './verbs/definitions.ts'
 import { errorVerbs } from './verbs/errors.ts'
 import { gateVerbs } from './verbs/gates.ts'
 import { instanceVerbs } from './verbs/instances.ts'
+import { pauseVerbs } from './verbs/pauses.ts'
 import { queueVerbs } from './verbs/queues.ts'
 import { runVerbs } from './verbs/runs.ts'
 import { scheduleVerbs } from './verbs/schedules.ts'
@@ -51,12 +52,12 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...gateVerbs(parts),
     ...scheduleVerbs(parts),
     ...queueVerbs(parts),
+    ...pauseVerbs(parts),
     ...workerVerbs(parts),
     ...bulkVerbs(parts),
     store,
     faults,
     queries: store.read,
-    pauses: store.pauses,
     records: recordsOf(store),
     storage: storageOf(store),
     simulation: new Simulation(store, () => sweeper.sweep()),

@@ -18,6 +18,7 @@ import type { EngineOptions } from './api.ts'
 import { type BulkOperations, bulkOperationsOn } from './control/bulk.ts'
 import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
+import { PauseRules } from './control/pause-rules.ts'
 import { type PauseDeps, Pauses } from './control/pauses.ts'
 import { Repeats } from './control/repeat/repeats.ts'
 import { RunControl } from './control/runs.ts'
@@ -107,6 +108,7 @@ interface Controls {
   readonly runControl: RunControl
   readonly gates: GateAnswers
   readonly pauses: Pauses
+  readonly pauseRules: PauseRules
   readonly registry: TypeRegistry
   readonly bulk: BulkOperations
 }
@@ -250,6 +252,7 @@ function controlsOf(parts: Settings & Transactions, links: Links): Controls {
     runControl: new RunControl(deps),
     gates: new GateAnswers(deps),
     pauses: new Pauses({ ...parts, ...pausing(links) }),
+    pauseRules: new PauseRules({ ...parts, released: links.released }),
     registry: typeRegistryOn(parts.store, links.wakeAll),
     bulk: bulkOperationsOn({ ...parts, bulkDueAt: links.bulkDueAt }),
   }
@@ -316,7 +319,7 @@ class Links {
 
   readonly wakeAll = (): void => this.#connected.afterCommit.wake(null)
 
-  readonly released = (queues: readonly string[]): void => this.#connected.afterCommit.released(queues)
+  readonly released = (queues: readonly string[] | null): void => this.#connected.afterCommit.released(queues)
 
   readonly freed = (key: string): void => this.#connected.quotas.freed([key])
 

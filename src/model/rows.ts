@@ -139,7 +139,7 @@ export const INSTANCE = table('workflow_instance', {
   endedAt: time().orNull().changing(),
   deadlineAt: time().orNull().changing(),
   /** The quota under which it executes; null: none. Only roots have one: nested instances count with their root. */
-  quotaKey: text().orNull().named('slot_key'),
+  quotaKey: text().orNull().changing().named('slot_key'),
   /** When it entered the queue; null: it did not have to wait there. */
   queuedAt: time().orNull().changing(),
   /** Of a root: its tree is paused, and this happens to its times; null: it is not. */

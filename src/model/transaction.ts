@@ -132,6 +132,11 @@ export interface Loaded extends FiringsLoaded {
    * The registry's entry for a type; null: none. Need not be requested: every transaction that hands out work uses it.
    */
   listing(type: string): Listing | null
+  /**
+   * The state of the pause of a definition or a type; null: there is none. As `listing`; undefined: a transaction of the
+   * caller does not know it, and requests the pause.
+   */
+  pauseState(key: PauseKey): PauseRow['state'] | null | undefined
   readonly locked: ReadonlySet<string>
   readonly runs: ReadonlyMap<string, RunRow>
   readonly instances: ReadonlyMap<string, InstanceRow>

@@ -99,6 +99,8 @@ export class RunReasons {
       const pause = await this.pause({ kind: 'queue', key: run.queue })
       reasons.push({ kind: 'paused', what: 'queue', queue: run.queue, ...factsOf(pause) })
     }
+    const ofType = await this.pause({ kind: 'type', key: run.type })
+    if (ofType !== null) reasons.push({ kind: 'paused', what: 'type', type: run.type, ...factsOf(ofType) })
     for (const key of limitKeys(run)) {
       const full = await this.full(key)
       if (full !== null) reasons.push(full)

@@ -256,7 +256,8 @@ async function pausesOf(instance: InstanceRow, runs: RunReasons): Promise<readon
   if (ofTree !== null) found.push(instancePause(ofTree))
   const { state, quotaKey: key, name: definition } = instance
   const ofDefinition = state === 'queued' && key !== null ? await runs.pause({ kind: 'definition', key }) : null
-  if (ofDefinition !== null) found.push({ kind: 'paused', what: 'definition', definition, ...factsOf(ofDefinition) })
+  if (ofDefinition?.state === 'paused')
+    found.push({ kind: 'paused', what: 'definition', definition, ...factsOf(ofDefinition) })
   return found
 }
 

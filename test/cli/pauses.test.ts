@@ -35,4 +35,18 @@ describe('pause and resume', () => {
     expect((await petrel('pause', id, '--timeouts', 'halt')).code).toBe(2)
     expect((await petrel('pauses', '--before', 'x')).code).toBe(2)
   })
+
+  it('pauses and resumes a definition and a type', async () => {
+    const definition = await petrel('definitions', 'pause', 'order', '--reason', 'prices', '--json')
+    expect(definition.json()).toMatchObject({ pause: { kind: 'definition', name: 'order', reason: 'prices' } })
+    expect((await petrel('start', 'order', '--json')).json().instance.state).toBe('queued')
+    expect((await petrel('definitions', 'pause', 'order')).code).toBe(1)
+    expect((await petrel('definitions', 'resume', 'order')).out).toMatch(/^order continues; it was paused for /)
+    expect((await petrel('registry', 'pause', 'card.charge')).out).toBe(
+      'card.charge is paused: no worker takes its runs\n',
+    )
+    expect((await petrel('pauses')).out).toMatch(/^type +card.charge +paused /m)
+    expect((await petrel('registry', 'resume', 'card.charge')).code).toBe(0)
+    expect((await petrel('registry', 'pause', 'card.%')).code).toBe(2)
+  })
 })

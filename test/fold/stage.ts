@@ -74,7 +74,7 @@ export class FoldStage {
   #workingSet(asked: Set<string>, leases: ReadonlyMap<string, readonly RunRow[]>): WorkingSet {
     const { limits, queues, now } = this
     const loaded: Loaded = { ...this.#loaded(), leased: leases }
-    const admission = new Admission({ queues, limits, now, listing: loaded.listing })
+    const admission = new Admission({ queues, limits, now, listing: loaded.listing, isPaused: () => false })
     const nets = { get: (hash: string) => this.#nets.get(hash), load: unexpected, remember() {} }
     const newId = (): string => `id-${String(++this.#ids).padStart(4, '0')}`
     return new WorkingSet(loaded, admission, { nets, evaluators: this.#evaluators, newId, maxDepth: 10 }, asked)
@@ -152,6 +152,7 @@ export class FoldStage {
     return {
       now: this.now,
       listing: (type) => this.listings.get(type) ?? null,
+      pauseState: () => null,
       locked: new Set(this.instances.keys()),
       runs: new Map(this.runs),
       instances: new Map(this.instances),

@@ -97,3 +97,49 @@ describe.each(SHARED)('plain SQL and a paused workflow on $name', (place) => {
     expect((await s.run(held.id)).runAt).toBeLessThan(PARKED_AT)
   })
 })
+
+describe.each(SHARED)('plain SQL and a paused type on $name', (place) => {
+  let s: Stage
+  let go: Foreign
+  beforeEach(async () => {
+    s = await Stage.open(place)
+    go = await s.foreign()
+  })
+  afterEach(() => s.close())
+
+  const type = 'pay.v1'
+  const pauseType = () => s.d.engine.pauseType({ type, actor: 'ada', reason: null })
+  const resumeType = () => s.d.engine.resumeType({ type, actor: 'ada' })
+
+  it('a claim gets nothing of it, and does not find it first again: other types are claimed', async () => {
+    const first = (await go.insert(type)) as string
+    await go.insert('mail.v1')
+    await pauseType()
+    expect(await go.claim()).toBeNull()
+    expect(await s.run(first)).toMatchObject({ status: 'pending', runAt: PARKED_AT })
+    expect(await go.work()).toEqual(['mail.v1'])
+    await resumeType()
+    expect(await go.work()).toEqual([type])
+  })
+
+  it('what a claim has parked as the pause ended is released by the sweeper', async () => {
+    const id = (await go.insert(type)) as string
+    await pauseType()
+    expect(await go.claim()).toBeNull()
+    // As if the transaction of the claim had committed after the release.
+    await go.sql(`DELETE FROM workflow_pause WHERE kind = 'type'`)
+    await s.d.engine.sweep()
+    expect((await s.run(id)).runAt).toBeLessThan(PARKED_AT)
+  })
+
+  it('a run of a workflow that is paused as well stays parked after the resume of its type', async () => {
+    const id = await workflow(s.d, chain(job(type)))
+    await pauseType()
+    expect(await go.claim()).toBeNull()
+    await s.d.engine.pauseInstance({ id, actor: 'ada', reason: null, timeouts: 'stop' })
+    await resumeType()
+    expect(await go.claim()).toBeNull()
+    await s.d.engine.unpauseInstance({ id, actor: 'ada' })
+    expect(await go.work()).toEqual([type])
+  })
+})

@@ -19,6 +19,7 @@ function admission(limits: readonly LimitRow[], rest: Partial<ConstructorParamet
     queues: new Map(),
     limits: new Map(limits.map((row) => [row.key, row])),
     listing: () => null,
+    isPaused: () => false,
     now: T0,
     ...rest,
   })

@@ -14,6 +14,7 @@ export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
 export class Admission {
   readonly #queues: ReadonlyMap<string, QueueRow>
   readonly #listing: (type: string) => Listing | null
+  readonly #isPaused: (type: string) => boolean
   readonly #limits = new Map<string, LimitRow>()
   /** Limits whose rows another transaction holds: nothing is admitted under them, and nothing is given back. */
   readonly #locked: ReadonlySet<string>
@@ -31,12 +32,15 @@ export class Admission {
   constructor(p: {
     readonly queues: ReadonlyMap<string, QueueRow>
     readonly listing: (type: string) => Listing | null
+    /** Whether an operator has paused a type. */
+    readonly isPaused: (type: string) => boolean
     readonly limits: ReadonlyMap<string, LimitRow>
     readonly lockedLimits?: ReadonlySet<string> | undefined
     readonly now: number
   }) {
     this.#queues = p.queues
     this.#listing = p.listing
+    this.#isPaused = p.isPaused
     this.#now = p.now
     this.#locked = p.lockedLimits ?? NONE
     for (const [key, row] of p.limits) this.#limits.set(key, row)
@@ -44,6 +48,7 @@ export class Admission {
 
   /** Types in no registry are open to all; listed ones to workers that state their runtime, while they are enabled. */
   isOpen(type: string, runtime: string | null): boolean {
+    if (this.#isPaused(type)) return false
     const listing = this.#listing(type)
     return listing === null || (listing.enabled && listing.runtime === runtime)
   }

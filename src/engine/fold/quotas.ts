@@ -3,7 +3,8 @@
  * and tenant. A root counts against it from its beginning to its end (isExecuting); a transaction that changes the count
  * holds the row of the limit.
  *
- *   queued   there was no room, or other instances were queued before; only its deadline can become due
+ *   queued   there was no room, other instances were queued before, or the definition is paused; only its deadline can become
+ *            due
  *   begins   in the order of the queue, right after the commit that made room, by the process of that commit. If that
  *            process dies before, the sweeper finds the queue and the room (time/quotas.ts)
  *
@@ -12,6 +13,8 @@
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
+import { quotaKey } from '../../model/limits.ts'
+import { type PauseRow, pauseName } from '../../model/pauses/pauses.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
 import { recordEvent } from './events.ts'
@@ -19,7 +22,8 @@ import { NeedMore } from './need.ts'
 import type { Member, Pending, WorkingSet } from './working-set.ts'
 import { follow } from './working-set.ts'
 
-type Waiting = Pick<WorkingSet, 'loaded' | 'admission' | 'queuedUnder'>
+type Pauses = Pick<WorkingSet, 'loaded' | 'asked'>
+type Waiting = Pauses & Pick<WorkingSet, 'admission' | 'queuedUnder'>
 
 const _PREFIX = 'workflow:'
 
@@ -34,11 +38,38 @@ export function quotaNeed(keys: Iterable<string | null>): Need {
   return known.length === 0 ? {} : { heldLimits: known, queuedUnder: known }
 }
 
-/** A new instance begins, or waits for room. */
+/** A new instance begins, or waits for room or for the end of the pause of its definition. */
 export function beginOrWait(change: Waiting & Pending & Pick<WorkingSet, 'events' | 'now'>, member: Member): void {
-  const { id, quotaKey: key } = member.row
-  if (key === null || mayBegin(change, key)) return follow(change, id, { kind: 'start' })
+  const key = quotaOf(change, member)
+  if (key === null || mayBegin(change, key)) return follow(change, member.row.id, { kind: 'start' })
   enterQueue(change, member, null)
+}
+
+/**
+ * The quota under which it begins. While its definition is paused, a root has one in any case: that of its workflow, without
+ * a limit, whose queue it enters. Nested instances belong to work that has begun.
+ */
+export function quotaOf(change: Pauses, member: Member): string | null {
+  const { quotaKey: own, parentId, name, tenant } = member.row
+  if (own !== null || parentId !== null) return own
+  const key = quotaKey(name, tenant)
+  if (definitionPause(change, key) === null) return null
+  member.row = { ...member.row, quotaKey: key }
+  member.dirty = true
+  return key
+}
+
+/** The pause of the definition whose quota this is; `resuming`: those that waited have not all begun. */
+export function definitionPause(change: Pauses, key: string): PauseRow['state'] | null {
+  const pause = { kind: 'definition', key } as const
+  const known = change.loaded.pauseState(pause)
+  if (known !== undefined) return known
+  const name = pauseName(pause)
+  if (!change.asked.has(name)) {
+    change.asked.add(name)
+    throw new NeedMore({ pauses: [pause] })
+  }
+  return change.loaded.pauses.get(name)?.state ?? null
 }
 
 /**
@@ -62,7 +93,7 @@ export function enterQueue(change: Pick<WorkingSet, 'events' | 'now'>, member: M
 export function mayBegin(change: Waiting, key: string): boolean {
   const waited = change.loaded.queuedUnder.get(key)
   if (waited === undefined) throw new NeedMore(quotaNeed([key]))
-  const room = change.admission.hasRoom(key)
+  const room = change.admission.hasRoom(key) && definitionPause(change, key) !== 'paused'
   if (room && !waited && !change.queuedUnder.has(key)) return true
   change.queuedUnder.add(key)
   // The instances before it have not begun yet; they begin after the commit.

@@ -9,9 +9,11 @@
 
 import type { Logger } from '../../kernel/logger.ts'
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
+import { pauseName } from '../../model/pauses/pauses.ts'
 import type { GateRow, ScheduleRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
 import type { Store } from '../../store/store.ts'
+import type { PauseRules } from '../control/pause-rules.ts'
 import type { Pauses } from '../control/pauses.ts'
 import { advanceGate } from '../fold/gate-decisions.ts'
 import { happen } from '../fold/happenings.ts'
@@ -54,6 +56,7 @@ export interface SweeperDeps {
   readonly clock: ClockWatch
   readonly quotas: Quotas
   readonly pauses: Pauses
+  readonly pauseRules: PauseRules
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
   /** Records in their instances that these runs have started. */
@@ -246,7 +249,7 @@ export class Sweeper {
 
   /** By name, in the order in which they are swept. */
   #kinds(): Readonly<Record<string, () => Promise<void>>> {
-    const { store, chance, quotas, scheduleFires, inboxSchedules } = this.#deps
+    const { store, chance, quotas, pauses, pauseRules, scheduleFires, inboxSchedules } = this.#deps
     const { sweep } = store
     const findings = this.#findings
     const advance = (gate: GateRow): Promise<void> => this.#advance(gate)
@@ -286,9 +289,10 @@ export class Sweeper {
         findings.each(
           'sweep_pause',
           (p) => store.pauses.unfinished(p),
-          idOf,
-          ({ id }) => this.#deps.pauses.advance(id),
+          pauseName,
+          ({ kind, key }) => (kind === 'definition' ? pauseRules.finishDefinition(key) : pauses.advance(key)),
         ),
+      parked_types: () => this.#parkedTypes(),
       queued_instances: () => quotas.sweep(),
       crons: () =>
         findings.each(
@@ -332,6 +336,12 @@ export class Sweeper {
     const unstorable = folding(unrecordable)
     const key = { runId, rootId, instanceId, bytes: 400, report: null }
     return this.#deps.settler.settle({ ...key, ifLocked: 'leave', fold, unstorable })
+  }
+
+  #parkedTypes(): Promise<void> {
+    const { store, pauseRules } = this.#deps
+    const find: Find<string> = (p) => store.pauses.parkedTypes(p)
+    return this.#findings.each('sweep_parked_type', find, String, (type) => pauseRules.releaseType(type))
   }
 
   #deadline({ id, rootId }: InstanceKey): Promise<void> {

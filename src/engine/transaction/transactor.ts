@@ -84,7 +84,11 @@ export class Transactor {
         if (loaded !== seen) known = new Known(act.need)
         seen = loaded
         const { queues, limits, lockedLimits, now } = loaded
-        const admission = new Admission({ queues, limits, lockedLimits, now, listing: (type) => loaded.listing(type) })
+        const admission = new Admission({
+          ...{ queues, limits, lockedLimits, now },
+          listing: (type) => loaded.listing(type),
+          isPaused: (key) => loaded.pauseState({ kind: 'type', key }) === 'paused',
+        })
         const change = new WorkingSet(loaded, admission, this.#deps, known.things)
         const pass = new Pass()
         let value: T | undefined

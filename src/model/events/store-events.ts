@@ -50,6 +50,10 @@ export interface StoreEventData {
     readonly started: readonly (Version & { readonly created: boolean })[]
     readonly passed: readonly { readonly name: string; readonly condition: string | null; readonly why: string }[]
   }
+  'workflow.paused': { readonly name: string; readonly reason?: string }
+  'workflow.resumed': { readonly name: string; readonly paused_ms: number }
+  'registry.paused': { readonly type: string; readonly reason?: string }
+  'registry.resumed': { readonly type: string; readonly paused_ms: number }
   'registry.changed': RegistryEntry
   'registry.removed': RegistryEntry
   'operation.created': BulkOperation
@@ -71,6 +75,10 @@ export const STORE_EVENTS = {
   'workflow.deployed': 'A version of a definition was deployed.',
   'workflow.retired': 'A version of a definition was retired.',
   'workflow.triggered': 'An event started instances of definitions.',
+  'workflow.paused': 'A definition was paused: its new instances wait.',
+  'workflow.resumed': 'A definition was resumed.',
+  'registry.paused': 'A type was paused: no worker takes its runs.',
+  'registry.resumed': 'A type was resumed.',
   'registry.changed': 'A type was listed in the registry, or changed.',
   'registry.removed': 'A type was removed from the registry.',
   'operation.created': 'A bulk operation was ordered.',

@@ -80,6 +80,9 @@ export function newPause(
 /** How many rows one transaction parks or releases. */
 export const PARKED_AT_ONCE = 1_000
 
+/** Definitions and types that are paused at the same time: every process knows all of them. */
+export const MOST_PAUSED_RULES = 1_000
+
 /** Of the reason that an operator gives, in characters. */
 export const MAX_PAUSE_REASON = 1_000
 
@@ -104,8 +107,14 @@ export interface Pauses {
     readonly limit: number
     readonly before: PausePosition | null
   }): Promise<readonly PauseRow[]>
-  /** Pauses of instances whose parking or release is not complete. */
-  unfinished(params: { readonly limit: number }): Promise<readonly { readonly id: string }[]>
+  /** Pauses whose parking or release is not complete: of instances, and of definitions that are being resumed. */
+  unfinished(params: { readonly limit: number }): Promise<readonly PauseKey[]>
+  /** Types with parked runs that are not paused. */
+  parkedTypes(params: { readonly limit: number }): Promise<readonly string[]>
+  /** Releases the next runs that claims by plain SQL have parked under a type, unless it is paused. */
+  releaseType(params: { readonly type: string; readonly limit: number }): Promise<PausePortion>
+  /** How many definitions and types are paused. */
+  countRules(): Promise<number>
   /** Parks or releases the next rows of a tree, under the lock of its root. Removes a pause that is over. */
   portion(params: { readonly rootId: string; readonly limit: number }): Promise<PausePortion>
 }

@@ -68,7 +68,7 @@ export const retireDefinition = operation(
 
 type Paging = Pick<DefinitionQuery, 'limit' | 'before'>
 
-async function findDefinition(use: Use, named: Named): Promise<DefinitionRow> {
+export async function findDefinition(use: Use, named: Named): Promise<DefinitionRow> {
   const { tenant } = use.caller
   // With an invalid name, one store would find nothing and the other would fail.
   const possible = [named.name, named.version ?? ''].every(isStorable)

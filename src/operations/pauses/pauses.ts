@@ -1,7 +1,8 @@
-/** Pauses of instances, and the list of all pauses. */
+/** Pauses of instances, definitions and types, and the list of all pauses. */
 import type { PausedInstance } from '../../engine/api.ts'
 import type { PausedTimeouts, PausePosition, PauseRow } from '../../model/pauses/pauses.ts'
 import { actorOf } from '../caller.ts'
+import { findDefinition } from '../definitions/definitions.ts'
 import { findInstance } from '../instances/find.ts'
 import { operation } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
@@ -34,4 +35,38 @@ export const listPauses = operation(
     { engine, caller: { tenant } },
     { limit, before }: { readonly limit: number; readonly before: PausePosition | null },
   ): Promise<Page<PauseRow>> => pageOf(limit, (most) => engine.pauses.list({ tenant, limit: most, before })),
+)
+
+interface Because {
+  readonly name: string
+  readonly reason: string | null
+}
+
+/** A definition of the caller's tenant: its new instances wait in the queue. */
+export const pauseDefinition = operation(
+  { scope: 'admin' },
+  async (use, { name, reason }: Because): Promise<PauseRow> => {
+    const found = await findDefinition(use, { name, version: null })
+    const { tenant } = use.caller
+    return use.engine.pauseDefinition({ name: found.name, tenant, reason, actor: actorOf(use.caller) })
+  },
+)
+
+export const resumeDefinition = operation(
+  { scope: 'admin' },
+  ({ engine, caller }, { name }: Pick<Because, 'name'>): Promise<PauseRow> =>
+    engine.resumeDefinition({ name, tenant: caller.tenant, actor: actorOf(caller) }),
+)
+
+/** All tenants share the types. */
+export const pauseType = operation(
+  { scope: 'admin', shared: true },
+  ({ engine, caller }, { name: type, reason }: Because): Promise<PauseRow> =>
+    engine.pauseType({ type, reason, actor: actorOf(caller) }),
+)
+
+export const resumeType = operation(
+  { scope: 'admin', shared: true },
+  ({ engine, caller }, { name: type }: Pick<Because, 'name'>): Promise<PauseRow> =>
+    engine.resumeType({ type, actor: actorOf(caller) }),
 )

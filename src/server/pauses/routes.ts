@@ -1,10 +1,19 @@
-/** Pause and resume: POST /v1/instances/ID/pause and /resume, and GET /v1/pauses. */
+/** Pause and resume of instances, definitions and types, and GET /v1/pauses. */
 import { MAX_PAUSE_REASON } from '../../model/pauses/pauses.ts'
-import { listPauses, pauseInstance, resumeInstance } from '../../operations/pauses/pauses.ts'
+import {
+  listPauses,
+  pauseDefinition,
+  pauseInstance,
+  pauseType,
+  resumeDefinition,
+  resumeInstance,
+  resumeType,
+} from '../../operations/pauses/pauses.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import {
   InstancePauseReply,
   PauseList,
+  PauseReply,
   pauseCursor,
   pauseWire,
   readPauseCursor,
@@ -36,6 +45,10 @@ const PauseRequest = asked('a pause', {
     }),
   ),
 })
+
+const RulePauseRequest = asked('a pause', { reason: REASON })
+const IN_FORCE = { description: 'It is paused.', schema: PauseReply }
+const OVER = { description: 'The pause that has ended.', schema: PauseReply }
 
 export const PAUSE_ROUTES = [
   route(
@@ -76,6 +89,68 @@ export const PAUSE_ROUTES = [
       const { row, pause } = await refusing('resume', id, perform(resumeInstance, { id }))
       return { instance: instanceWire(row), pause: pauseWire(pause) }
     },
+  ),
+
+  route(
+    'POST /v1/definitions/:name/pause',
+    {
+      tag: 'Definitions',
+      summary: 'Pause a definition',
+      does: pauseDefinition,
+      description:
+        'New instances are accepted and queued, however they are started: by a request, an event, a schedule or a retry. ' +
+        'Instances that have begun continue, and so do the ones nested in them.',
+      body: { schema: RulePauseRequest, optional: true, example: { reason: 'a wrong price list' } },
+      answers: { '200': IN_FORCE },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params: { name }, body: { reason = null }, perform }) => ({
+      pause: pauseWire(await perform(pauseDefinition, { name, reason })),
+    }),
+  ),
+
+  route(
+    'POST /v1/definitions/:name/resume',
+    {
+      tag: 'Definitions',
+      summary: 'Resume a paused definition',
+      does: resumeDefinition,
+      description: 'The instances that waited begin in the order in which they were started.',
+      nothing: 'a resume',
+      answers: { '200': OVER },
+      errors: ['conflict'],
+    },
+    async ({ params: { name }, perform }) => ({ pause: pauseWire(await perform(resumeDefinition, { name })) }),
+  ),
+
+  route(
+    'POST /v1/registry/:name/pause',
+    {
+      tag: 'Registry',
+      summary: 'Pause a type',
+      does: pauseType,
+      description:
+        'No worker takes a run of the type, whether the type is registered or not. Runs that a worker holds continue; new ones wait.',
+      body: { schema: RulePauseRequest, optional: true, example: { reason: 'the card service is down' } },
+      answers: { '200': IN_FORCE },
+      errors: ['conflict'],
+    },
+    async ({ params: { name }, body: { reason = null }, perform }) => ({
+      pause: pauseWire(await perform(pauseType, { name, reason })),
+    }),
+  ),
+
+  route(
+    'POST /v1/registry/:name/resume',
+    {
+      tag: 'Registry',
+      summary: 'Resume a paused type',
+      does: resumeType,
+      nothing: 'a resume',
+      answers: { '200': OVER },
+      errors: ['conflict'],
+    },
+    async ({ params: { name }, perform }) => ({ pause: pauseWire(await perform(resumeType, { name })) }),
   ),
 
   route(

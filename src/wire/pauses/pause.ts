@@ -30,6 +30,7 @@ export const PauseList = named(
   object({ pauses: list(Pause), next_before: nullable(text('Send it as `before`.')) }),
 )
 
+export const PauseReply = named('PauseReply', object({ pause: Pause }))
 export const InstancePauseReply = named('InstancePauseReply', object({ instance: Instance, pause: Pause }))
 
 export function pauseWire(row: PauseRow): Value<typeof Pause> {

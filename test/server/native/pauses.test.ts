@@ -74,4 +74,43 @@ onBothStores('pauses over HTTP', (stage) => {
     expect((await s.post(`/v1/instances/${id}/pause`, {}, reader)).status).toBe(403)
     for (const verb of ['pause', 'resume']) expect((await s.post(`/v1/instances/${MISSING}/${verb}`)).status).toBe(404)
   })
+
+  it('a definition: starts are accepted and wait, and begin at the resume', async () => {
+    const paused = await s.post('/v1/definitions/order/pause', { reason: 'prices' })
+    expect(paused.body).toMatchObject({
+      pause: { kind: 'definition', name: 'order', reason: 'prices', timeouts: null },
+    })
+    const id = await start({})
+    expect((await look(id)).instance.state).toBe('queued')
+    const why = (await s.get(`/v1/instances/${id}/why`)).body
+    expect(why.about[0]).toMatchObject({ kind: 'paused', what: 'definition', definition: 'order', reason: 'prices' })
+    const again = await s.post('/v1/definitions/order/pause')
+    expect([again.status, again.body.error.details.paused.reason]).toEqual([409, 'prices'])
+    expect((await s.post('/v1/definitions/nothing/pause')).status).toBe(404)
+    expect((await s.get('/v1/pauses')).body.pauses).toMatchObject([{ kind: 'definition', name: 'order' }])
+    expect((await s.post('/v1/definitions/order/resume')).status).toBe(200)
+    expect((await s.post('/v1/definitions/order/resume')).status).toBe(409)
+    await expect.poll(async () => (await look(id)).instance.state).toBe('running')
+    expect(await work(s)).toEqual(['order.pay', 'order.ship'])
+  })
+
+  it('a type: all tenants share it, so that only a key of no tenant pauses it', async () => {
+    const ann = await key(s, 'ann', ['admin'], 'acme')
+    expect((await s.post('/v1/registry/order.ship/pause', {}, ann)).status).toBe(403)
+    const paused = await s.post('/v1/registry/order.ship/pause', { reason: 'strike' })
+    expect(paused.body).toMatchObject({ pause: { kind: 'type', name: 'order.ship', reason: 'strike' } })
+    const id = await start({})
+    expect(await work(s)).toEqual(['order.pay'])
+    const why = (await s.get(`/v1/instances/${id}/why`)).body
+    expect(why.waits[0].reasons[0]).toMatchObject({
+      kind: 'paused',
+      what: 'type',
+      type: 'order.ship',
+      reason: 'strike',
+    })
+    expect((await s.post('/v1/registry/order.ship/pause')).status).toBe(409)
+    expect((await s.post('/v1/registry/order.ship/resume')).status).toBe(200)
+    expect((await s.post('/v1/registry/order.ship/resume')).status).toBe(409)
+    expect(await work(s)).toEqual(['order.ship'])
+  })
 })

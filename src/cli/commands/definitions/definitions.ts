@@ -1,4 +1,4 @@
-/** definitions ls | show | retire: the deployed definitions. */
+/** definitions ls | show | retire | pause | resume: the deployed definitions. */
 import type { Command } from 'commander'
 import type { DefinitionHead, DefinitionRow } from '../../../model/definitions.ts'
 import { storeTime } from '../../../operations/clock.ts'
@@ -9,6 +9,7 @@ import {
   showDefinition,
 } from '../../../operations/definitions/definitions.ts'
 import type { Perform } from '../../../operations/operation.ts'
+import { pauseDefinition, resumeDefinition } from '../../../operations/pauses/pauses.ts'
 import { definitionWire, sourceWire } from '../../../wire/definition.ts'
 import { json } from '../../../wire/value.ts'
 import { withOperations } from '../../process/connect.ts'
@@ -16,6 +17,7 @@ import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../../t
 import { EXIT } from '../../terminal/failure.ts'
 import { harmless, type Terminal } from '../../terminal/terminal.ts'
 import { ago, brief, clock } from '../../terminal/words.ts'
+import { definePauseRule } from './pause-rule.ts'
 
 interface ListOptions extends Shared {
   readonly dialect?: string
@@ -30,7 +32,9 @@ interface OneOptions extends Shared {
 const MOST_VERSIONS = 100
 
 export function defineDefinitions(program: Command): void {
-  const definitions = program.command('definitions').description('deployed definitions: ls, show, retire')
+  const definitions = program
+    .command('definitions')
+    .description('deployed definitions: ls, show, retire, pause, resume')
   const ls = definitions
     .command('ls', { isDefault: true })
     .description('list definitions, the latest version of each')
@@ -50,6 +54,13 @@ export function defineDefinitions(program: Command): void {
   )
   defineShow(definitions)
   defineRetire(definitions)
+  definePauseRule(definitions, {
+    argument: 'of a definition',
+    about: 'new instances wait in the queue; running ones continue',
+    paused: 'its new instances wait',
+    pause: pauseDefinition,
+    resume: resumeDefinition,
+  })
 }
 
 function defineShow(definitions: Command): void {

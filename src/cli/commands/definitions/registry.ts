@@ -1,9 +1,10 @@
-/** registry ls | set | enable | disable | rm: which runtime executes a type, and whether any may. */
+/** registry ls | set | enable | disable | pause | resume | rm: which runtime executes a type, and whether any may. */
 
 import type { Command } from 'commander'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { RuntimeRow, TypeRegistry } from '../../../model/registry.ts'
 import type { Perform } from '../../../operations/operation.ts'
+import { pauseType, resumeType } from '../../../operations/pauses/pauses.ts'
 import {
   changeRegistryEntry,
   listRegistry,
@@ -18,13 +19,16 @@ import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { brief } from '../../terminal/words.ts'
+import { definePauseRule } from './pause-rule.ts'
 
 interface SetOptions extends Shared {
   readonly description?: string
 }
 
 export function defineRegistry(program: Command): void {
-  const registry = program.command('registry').description('who executes which type: ls, set, enable, disable, rm')
+  const registry = program
+    .command('registry')
+    .description('who executes which type: ls, set, enable, disable, rm, pause, resume')
   const ls = registry.command('ls').description('list the types that are not open to all')
   jsonOption(storeOptions(ls)).action(
     act<Shared>(async (terminal, options) => {
@@ -60,6 +64,13 @@ export function defineRegistry(program: Command): void {
       ),
     )
   }
+  definePauseRule(registry, {
+    argument: 'exact type, such as billing.invoice.v1',
+    about: 'no worker takes the type, listed or not; held runs continue',
+    paused: 'no worker takes its runs',
+    pause: pauseType,
+    resume: resumeType,
+  })
   const rm = registry.command('rm').argument('<type>', 'a listed type').description('open the type to all workers')
   jsonOption(storeOptions(rm)).action(
     act<Shared, readonly [string]>(async (terminal, options, type) => {

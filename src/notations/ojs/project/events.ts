@@ -156,6 +156,10 @@ function draftsOf(subjects: Subjects, event: StoredEvent, data: StoredData): rea
 const IN_FEED: Readonly<Record<StoreEventType, boolean>> = {
   'queue.paused': true,
   'queue.resumed': true,
+  'workflow.paused': false,
+  'workflow.resumed': false,
+  'registry.paused': false,
+  'registry.resumed': false,
   'worker.directed': true,
   'cron.triggered': true,
   'cron.skipped': true,

@@ -3,8 +3,8 @@
  * jump from one queue to the next, one type to the next, one priority to the next, each jump one index probe; then the
  * first due rows of each (queue, type, priority) are taken. The cost is the number of distinct keys of pending runs,
  * never the number of rows: a million runs of other types or of tomorrow cost nothing. Prefixes need no LIKE, hence no
- * escaping: a prefix is a range of types in byte order. Types that the registry closes to this runtime are skipped
- * here, before anything is locked or counted: however many are pending, they displace no other run.
+ * escaping: a prefix is a range of types in byte order. Types that are paused, or that the registry closes to this
+ * runtime, are skipped here, before anything is locked or counted: however many are pending, they displace no other run.
  */
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
@@ -63,6 +63,7 @@ function lines(anyQueue: boolean): string {
       WHERE NOT EXISTS (
         SELECT FROM workflow.workflow_registry g WHERE g.workflow_name = k.type AND g.deleted_at IS NULL
           AND (NOT g.is_enabled OR g.runtime IS DISTINCT FROM $5::text))
+        AND NOT EXISTS (SELECT FROM workflow.workflow_pause w WHERE w.kind = 'type' AND w.key = k.type)
     ),
     line(queue, type, priority) AS (
       SELECT k.queue, k.type, n.priority FROM kind k CROSS JOIN LATERAL

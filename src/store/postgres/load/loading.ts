@@ -2,7 +2,7 @@
 
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
-import { type PauseRow, pauseName } from '../../../model/pauses/pauses.ts'
+import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
@@ -21,17 +21,17 @@ import * as column from '../columns.ts'
 import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
 import type { Call, Fields } from '../connection/statement.ts'
 import { type ForeignLocks, Touched } from '../foreign-locks.ts'
-import type { Listings } from '../listings.ts'
+import { type Listings, pauseStateIn } from '../listings.ts'
 import * as definition from '../tables/definitions.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidatesCall, urgencyCalls } from './claimable.ts'
 import { asked, Firings } from './firings.ts'
 import * as locked from './locked.ts'
+import { pausesCall } from './pauses.ts'
 import * as plain from './plain.ts'
 
 const netFrom = column.decoder(column.NET)
 const queueFrom = column.decoder(column.QUEUE)
-const pauseFrom = column.decoder(column.PAUSE)
 
 export class Loading implements Loaded {
   now = 0
@@ -91,6 +91,10 @@ export class Loading implements Loaded {
   listing(type: string): Listing | null {
     if (this.listings === null) throw new Error(`the registry entry of '${type}' was not requested`)
     return this.listings.types.get(type) ?? null
+  }
+
+  pauseState(key: PauseKey): PauseRow['state'] | null | undefined {
+    return this.listings === null ? undefined : pauseStateIn(this.listings, key)
   }
 
   roots(ids: readonly string[], wait: boolean): Call[] {
@@ -206,14 +210,7 @@ export class Loading implements Loaded {
   }
 
   #namedParts({ definitions, schedules, pauses }: Need, calls: Call[]): void {
-    if (pauses !== undefined && pauses.length > 0) {
-      const row = (fields: Fields): void => {
-        const pause = pauseFrom(fields)
-        this.pauses.set(pauseName(pause), pause)
-      }
-      const values = [textArray(pauses.map(({ kind }) => kind)), textArray(pauses.map(({ key }) => key))]
-      calls.push({ statement: plain.PAUSES, values, row })
-    }
+    if (pauses !== undefined && pauses.length > 0) calls.push(pausesCall(pauses, this.pauses))
     if (definitions !== undefined && definitions.length > 0) {
       for (const key of definitions.map(definitionKey).sort()) {
         this.definitions.set(key, [])

@@ -4,7 +4,7 @@
  */
 
 import { SLOT } from '../../../net/slots.ts'
-import { GATE, INSTANCE, NET, PAUSE, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
+import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 
@@ -176,11 +176,6 @@ export const QUEUED_UNDER = statement(
 
 export const QUEUES = statement(
   `SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`,
-)
-
-export const PAUSES = statement(
-  `SELECT ${selectList(PAUSE, 'p')} FROM unnest($1::text[], $2::text[]) n(kind, key)
-   JOIN workflow.workflow_pause p ON p.kind = n.kind AND p.key = n.key`,
 )
 
 /** Not locked: a worker's beat must not wait for work. */

@@ -1,4 +1,4 @@
--- Revision 2.
+-- Revision 3.
 -- Changes of runs by plain SQL.
 --
 -- The SET list says which operation a statement is, because the clients in use write the same values for different reasons:
@@ -103,6 +103,13 @@ BEGIN
     IF o.run_at > at OR workflow.inbox_is_ending(o) THEN
       RETURN NULL;
     END IF;
+    IF EXISTS (SELECT FROM workflow.workflow_pause p WHERE p.kind = 'type' AND p.key = o.type) THEN
+      -- The client must not get it, and must not find it first again: it is parked, and the update of the client is vetoed.
+      INSERT INTO workflow.workflow_parked (owner, id, kind, since, run_at) VALUES ('type:' || o.type, o.id, 'run', at, o.run_at)
+      ON CONFLICT (owner, id) DO UPDATE SET since = excluded.since, run_at = excluded.run_at;
+      UPDATE workflow.workflow_run r SET run_at = '9999-07-01 00:00:00+00', engine_turn = NOT r.engine_turn WHERE r.id = o.id;
+      RETURN NULL;
+    END IF;
     RETURN workflow.inbox_leased(o, n, at);
   END IF;
   IF NOT workflow.inbox_is_foreign(o) OR o.lease_until >= at THEN
@@ -113,8 +120,10 @@ BEGIN
     PERFORM pg_notify('workflow_wake', '{"wake":{"outside":true}}');
     RETURN NULL;
   END IF;
-  IF o.root_id IS NOT NULL AND workflow.inbox_pause_of(o.root_id) IS NOT NULL THEN
-    -- nothing new begins in a paused workflow; the engine ends the lease
+  IF (o.root_id IS NOT NULL AND workflow.inbox_pause_of(o.root_id) IS NOT NULL)
+    OR EXISTS (SELECT FROM workflow.workflow_pause p WHERE p.kind = 'type' AND p.key = o.type)
+  THEN
+    -- nothing new begins in a paused workflow, or of a paused type; the engine ends the lease
     PERFORM pg_notify('workflow_wake', '{"wake":{"outside":true}}');
     RETURN NULL;
   END IF;

@@ -107,10 +107,13 @@ export const UNFINISHED_CASCADES = statement(
 const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'
   AND i.queued_at < '9999-01-01 00:00:00+00'`
 
+/** A paused definition begins nothing. */
+const OPEN = `NOT EXISTS (SELECT FROM workflow.workflow_pause p WHERE p.kind = 'definition' AND p.key = l.key AND p.state = 'paused')`
+
 /** One probe of the queue's index per workflow limit that has room. */
 export const FREE_QUOTAS = statement(
   `SELECT l.key FROM workflow.workflow_limit l
-   WHERE l.key LIKE 'workflow:%' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
+   WHERE l.key LIKE 'workflow:%' AND ${OPEN} AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
      AND EXISTS (SELECT FROM ${QUEUED})
    ORDER BY l.key LIMIT $1::int`,
 )
@@ -120,7 +123,7 @@ export const NEXT_QUEUED = statement(
   `SELECT n.id, n.net_hash FROM workflow.workflow_limit l CROSS JOIN LATERAL (
      SELECT i.id, i.net_hash, i.queued_at FROM ${QUEUED} AND i.id <> ALL ($3::uuid[]) ORDER BY i.queued_at, i.id
      LIMIT least(greatest(coalesce(l.max_concurrent - l.in_use, $2::int), 0), $2::int)) n
-   WHERE l.key = $1 ORDER BY n.queued_at, n.id`,
+   WHERE l.key = $1 AND ${OPEN} ORDER BY n.queued_at, n.id`,
 )
 
 export const DUE_SCHEDULES = statement(

@@ -1,10 +1,11 @@
 /** Pauses: reading and listing. They are stored in `transact`; sweep/parking.ts parks and releases what waits. */
-import type { PauseRow, Pauses } from '../../../model/pauses/pauses.ts'
+import type { PauseKind, PauseRow, Pauses } from '../../../model/pauses/pauses.ts'
 import { decoder, PAUSE, selectList } from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'
 import { parkOrRelease } from '../sweep/parking.ts'
+import { releaseType } from '../sweep/release-type.ts'
 
 export const pauseFrom: (fields: Fields) => PauseRow = decoder(PAUSE)
 
@@ -15,7 +16,19 @@ const NEWEST = 'ORDER BY p.paused_at DESC, p.key DESC LIMIT $1::int4'
 const LIST = statement(`${READ} WHERE ${BEFORE} ${NEWEST}`)
 const LIST_OF_TENANT = statement(`${READ} WHERE p.tenant = $4 AND ${BEFORE} ${NEWEST}`)
 const UNFINISHED = statement(
-  `SELECT p.key FROM workflow.workflow_pause p WHERE p.state <> 'paused' AND p.kind = 'instance' ORDER BY p.key LIMIT $1::int4`,
+  `SELECT p.kind, p.key FROM workflow.workflow_pause p WHERE p.state <> 'paused' ORDER BY p.key LIMIT $1::int4`,
+)
+const COUNT_RULES = statement(`SELECT count(*) FROM workflow.workflow_pause p WHERE p.kind IN ('definition', 'type')`)
+/** From one owner to the next: however many runs each has. */
+const PARKED_TYPES = statement(
+  `WITH RECURSIVE owner(name) AS (
+     (SELECT k.owner FROM workflow.workflow_parked k WHERE k.owner >= 'type:' AND k.owner < 'type;' ORDER BY k.owner LIMIT 1)
+     UNION ALL
+     SELECT n.owner FROM owner o CROSS JOIN LATERAL (
+       SELECT k.owner FROM workflow.workflow_parked k WHERE k.owner > o.name AND k.owner < 'type;' ORDER BY k.owner LIMIT 1) n
+   )
+   SELECT substr(o.name, 6) FROM owner o WHERE NOT EXISTS (
+     SELECT FROM workflow.workflow_pause p WHERE p.kind = 'type' AND p.key = substr(o.name, 6)) LIMIT $1::int4`,
 )
 
 export function pausesOn({ reads, timers }: { readonly reads: Lanes; readonly timers: Lanes }): Pauses {
@@ -27,7 +40,15 @@ export function pausesOn({ reads, timers }: { readonly reads: Lanes; readonly ti
       return ask(reads, { statement: LIST_OF_TENANT, values: [...page, tenant], row: pauseFrom })
     },
     unfinished: ({ limit }) =>
-      ask(timers, { statement: UNFINISHED, values: [String(limit)], row: ([key]) => ({ id: key as string }) }),
+      ask(timers, {
+        statement: UNFINISHED,
+        values: [String(limit)],
+        row: ([kind, key]) => ({ kind: kind as PauseKind, key: key as string }),
+      }),
+    parkedTypes: ({ limit }) =>
+      ask(timers, { statement: PARKED_TYPES, values: [String(limit)], row: ([type]) => type as string }),
+    releaseType: (params) => releaseType(timers, params),
+    countRules: async () => (await askOne(reads, { statement: COUNT_RULES, row: ([count]) => Number(count) })) ?? 0,
     portion: (params) => parkOrRelease(timers, params),
   }
 }

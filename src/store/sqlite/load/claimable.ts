@@ -45,8 +45,9 @@ const DUE_BYTES = `SELECT total(bytes) FROM (SELECT octet_length(payload) AS byt
 /** This many are read without measuring their lengths first. */
 const FEW = 16
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
-const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
-  AND (is_enabled = 0 OR runtime IS NOT ?)`
+const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ?1 AND deleted_at IS NULL
+  AND (is_enabled = 0 OR runtime IS NOT ?2)
+  UNION ALL SELECT 1 FROM workflow_pause WHERE kind = 'type' AND key = ?1`
 
 /** A filter, with the queues and limit keys that are full if it is for a claim. */
 type Wanted = ClaimFilter & Partial<Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>>

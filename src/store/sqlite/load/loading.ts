@@ -1,6 +1,6 @@
 /** Everything one transaction has loaded, as requested by `decide`; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
-import type { PauseRow } from '../../../model/pauses/pauses.ts'
+import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
 import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
@@ -37,7 +37,7 @@ import {
 } from '../row/narrow-rows.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
-import { loadPauses } from '../tables/pauses.ts'
+import { loadPauses, pauseStateOf } from '../tables/pauses.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidates, urgency } from './claimable.ts'
 import { childAt, latestChild, latestRun, nextFire, ranOf, runAt } from './firings.ts'
@@ -126,6 +126,10 @@ export class Loading implements Loaded {
       enabled: enabled !== 0,
     }))
     return this.#listings.get(type) ?? null
+  }
+
+  pauseState(key: PauseKey): PauseRow['state'] | null {
+    return pauseStateOf(this.#connection, key)
   }
 
   #urgency(filters: readonly ClaimFilter[]): (number | null)[] {
@@ -262,7 +266,6 @@ export class Loading implements Loaded {
       for (const name of names) to.definitions.set(definitionKey(name), loadVersions(to.#connection, name))
     },
     pauses: (to, keys) => loadPauses(to.#connection, keys, to.pauses),
-    // A foreign client has the write lock until its transaction ends.
     foreignReturns: () => {},
     handedBy: (to, wanted) => to.#handedBy(wanted),
     bulk: (to, wanted) => {

@@ -1,4 +1,4 @@
--- Revision 2.
+-- Revision 3.
 -- Changes of runs by plain SQL. 55_run_insert.sql explains the triggers; src/model/run-transitions.ts has the transitions as
 -- data.
 
@@ -139,6 +139,26 @@ BEGIN
   FROM workflow_instance i
   WHERE workflow_run.rowid = new.run AND i.id = workflow_run.root_id AND i.paused IS NOT NULL
     AND workflow_run.status = 'pending' AND workflow_run.run_at < 253386403200000;
+END;
+
+-- A claim of a paused type gets nothing, and must not find the same run first again: the run is parked.
+CREATE VIEW workflow_inbox_park_type AS SELECT NULL AS run;
+
+CREATE TRIGGER workflow_inbox_park_type INSTEAD OF INSERT ON workflow_inbox_park_type
+BEGIN
+  DELETE FROM workflow_parked WHERE (owner, id) = (SELECT 'type:' || r.type, r.id FROM workflow_run r WHERE r.rowid = new.run);
+  INSERT INTO workflow_parked (owner, id, kind, since, run_at)
+  SELECT 'type:' || r.type, r.id, 'run', c.now, r.run_at FROM workflow_run r, workflow_clock c WHERE r.rowid = new.run;
+  UPDATE workflow_run SET run_at = 253386403200000, engine_turn = NOT engine_turn WHERE rowid = new.run;
+END;
+
+CREATE TRIGGER workflow_run_paused_type BEFORE UPDATE OF status ON workflow_run
+WHEN new.engine_turn = old.engine_turn AND old.status = 'pending' AND new.status = 'leased'
+  AND old.run_at <= (SELECT now FROM workflow_clock)
+  AND EXISTS (SELECT 1 FROM workflow_pause p WHERE p.kind = 'type' AND p.key = old.type)
+BEGIN
+  INSERT INTO workflow_inbox_park_type (run) VALUES (old.rowid);
+  SELECT RAISE(IGNORE);
 END;
 
 -- The row as it was; the table has the row as it is now.

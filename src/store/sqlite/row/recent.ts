@@ -19,7 +19,7 @@ export class Recent {
   readonly instances = new Map<string, InstanceRow>()
   /** Key: `${instanceId}/${slot key}`; null: known absent. */
   readonly slots = new Map<string, string | null>()
-  /** Queues, limits and types known to have no row, as `queue <name>`, `limit <key>` and `type <name>`. */
+  /** Queues, limits, types in the registry and pauses known to have no row, as `queue <name>`, `limit <key>` …. */
   readonly ruleless = new Set<string>()
   /** null: not read yet. */
   clockOffsetMs: number | null = null
@@ -53,7 +53,8 @@ export class Recent {
     for (const instance of delta.instances?.insert ?? []) this.#keepInstance(instance)
     for (const { instanceId, key } of delta.slots?.remove ?? []) this.slots.set(`${instanceId}/${key}`, null)
     for (const { instanceId, key, value } of delta.slots?.put ?? []) this.#keepSlot(`${instanceId}/${key}`, value)
-    if ((delta.queues?.length ?? 0) + (delta.limits?.length ?? 0) > 0) this.ruleless.clear()
+    if ((delta.queues?.length ?? 0) + (delta.limits?.length ?? 0) > 0 || delta.pauses !== undefined)
+      this.ruleless.clear()
     for (const known of [this.runs, this.instances, this.slots, this.ruleless]) if (known.size > MOST) known.clear()
   }
 

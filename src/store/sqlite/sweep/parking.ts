@@ -171,3 +171,31 @@ function releaseEntry(connection: Connection, pause: PauseRow, entry: ParkedRow)
   }
   return null
 }
+
+const TYPE_PAUSED = `SELECT 1 FROM workflow_pause WHERE kind = 'type' AND key = ?`
+const ROOT_PAUSED = `SELECT r.root_id FROM workflow_run r JOIN workflow_instance i ON i.id = r.root_id AND i.paused IS NOT NULL
+  WHERE r.id = ?`
+
+/**
+ * Releases runs that claims by plain SQL have parked, because their type was paused. A run of a paused tree stays parked,
+ * and belongs to the tree from now on.
+ */
+export function releaseType(
+  connection: Connection,
+  { type, limit }: { readonly type: string; readonly limit: number },
+): PausePortion {
+  if (connection.statement(TYPE_PAUSED).get(type) !== undefined) return { done: true, queues: [] }
+  const owner = `type:${type}`
+  const queues = new Set<string>()
+  const entries = connection.statement(ENTRIES).all(owner, limit).map(entryOf)
+  for (const entry of entries) {
+    const root = connection.statement(ROOT_PAUSED).get(entry.id)?.[0] as string | undefined
+    if (root !== undefined) put(connection, { ...entry, owner: root })
+    else {
+      const released = connection.statement(RELEASE_RUN).get(entry.id, entry.runAt, null, null, 0)
+      if (released !== undefined) queues.add(released[0] as string)
+    }
+    connection.statement(REMOVE).get(owner, entry.id)
+  }
+  return { done: entries.length < limit, queues: [...queues] }
+}

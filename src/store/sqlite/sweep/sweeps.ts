@@ -45,12 +45,14 @@ const QUEUED = `workflow_instance INDEXED BY idx_workflow_instance_slot
   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND slot_key`
 /** A paused one is queued beyond every clock: it keeps no other from beginning. */
 const ORDERLY = `queued_at < ${HELD_AT}`
+/** A paused definition begins nothing. */
+const CLOSED = `SELECT 1 FROM workflow_pause p WHERE p.kind = 'definition' AND p.state = 'paused' AND p.key`
 const FREE_QUOTAS = `SELECT l.key FROM workflow_limit l
-  WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
+  WHERE NOT EXISTS (${CLOSED} = l.key) AND l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
     AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key AND ${ORDERLY}) ORDER BY l.key LIMIT ?`
 /** The instances that may begin; whether there is room is checked again under the write lock. */
 const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1 AND ${ORDERLY}
-  AND id NOT IN (SELECT value FROM json_each(?3)) ORDER BY queued_at, id
+  AND id NOT IN (SELECT value FROM json_each(?3)) AND NOT EXISTS (${CLOSED} = ?1) ORDER BY queued_at, id
   LIMIT min(max(coalesce((SELECT max_concurrent - in_use FROM workflow_limit WHERE key = ?1), ?2), 0), ?2)`
 const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron
   WHERE enabled = 1 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2`
