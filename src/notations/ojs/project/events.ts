@@ -169,12 +169,12 @@ const IN_FEED: Readonly<Record<StoreEventType, boolean>> = {
   'workflow.triggered': false,
   'registry.changed': false,
   'registry.removed': false,
-  'operation.created': false,
-  'operation.progressed': false,
-  'operation.stopped': false,
-  'operation.resumed': false,
-  'operation.rate_changed': false,
-  'operation.completed': false,
+  'operation.created': true,
+  'operation.progressed': true,
+  'operation.stopped': true,
+  'operation.resumed': true,
+  'operation.rate_changed': true,
+  'operation.completed': true,
   'store.reset': false,
 }
 
