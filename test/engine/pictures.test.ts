@@ -121,6 +121,25 @@ describe.each(PLACES)('pictures on $name', (place) => {
     expect((await rowAt(later, 'c')).segments.at(-1)).toMatchObject({ waits: 'completion', to: null })
   })
 
+  it('a wait has the times in which its workflow was paused', async () => {
+    const id = await d.start({ net: net([node('a')]) })
+    await d.pass(1_000)
+    await d.engine.pauseInstance({ id, actor: 'ann', reason: null, timeouts: 'stop' })
+    await d.pass(2_000)
+    expect(kinds((await rowAt(id, 'a')).segments)).toEqual(['1 queue', '1 paused'])
+    await d.engine.unpauseInstance({ id, actor: 'ann' })
+    await d.pass(3_000)
+    const held = await d.claimOne()
+    await begin(d, held)
+    await d.pass(1_000)
+    await d.succeed(held)
+    const { segments, from, to } = await rowAt(id, 'a')
+    expect(kinds(segments).filter((kind) => kind !== '1 start')).toEqual(['1 queue', '1 paused', '1 queue', '1 runs'])
+    const paused = segments.find(({ waits }) => waits === 'paused') as Segment
+    expect((paused.to as number) - paused.from).toBeGreaterThanOrEqual(2_000)
+    covers(segments, from, to)
+  })
+
   it('pages follow one another without a row left out, whatever their size', async () => {
     const inner = net([node('x')], { name: 'inner' })
     const nodes = [

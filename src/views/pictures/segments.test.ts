@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HELD_AT, type RunStatus, type StoredEvent } from '../../model/rows.ts'
+import { HELD_AT, PARKED_AT, type RunStatus, type StoredEvent } from '../../model/rows.ts'
 import { lastWorker, type Segment, segmentsOf, workersOf } from './segments.ts'
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -138,6 +138,30 @@ describe('segments of a run', () => {
     ])
   })
 
+  it('the parts of a wait inside of a pause are paused', () => {
+    const given: Given[] = [
+      [0, 'created'],
+      [95, 'succeeded', lease(60, 'w1', 60)],
+    ]
+    const pauses = [
+      { from: 10, to: 20 },
+      { from: 50, to: 70 },
+    ]
+    const row = line({ status: 'succeeded', finishedAt: 95 })
+    expect(brief(segmentsOf(row, eventsOf(given), 100, pauses))).toEqual([
+      '1 queue 0-10',
+      '1 paused 10-20',
+      '1 queue 20-50',
+      '1 paused 50-60',
+      '1 runs 60-95 w1',
+    ])
+    const parked = line({ runAt: PARKED_AT })
+    expect(brief(segmentsOf(parked, eventsOf([[0, 'created']]), 100, [{ from: 40, to: null }]))).toEqual([
+      '1 queue 0-40',
+      '1 paused 40-',
+    ])
+  })
+
   it('never overlap, and cover the run from its creation to its end without gaps, whatever the clocks said', () => {
     const time = fc.integer({ min: 0, max: 500 })
     const types = [
@@ -171,11 +195,15 @@ describe('segments of a run', () => {
       startedAt: fc.option(time),
       deferred: fc.boolean(),
     })
+    const pause = fc.tuple(time, time).map(([from, ms]) => [
+      { from, to: from + ms + 1 },
+      { from: from + ms + 9, to: null },
+    ])
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 12 }), row, time, (given, fields, now) => {
+      fc.property(fc.array(event, { maxLength: 12 }), row, time, pause, (given, fields, now, pauses) => {
         const over = fields.status !== 'pending' && fields.status !== 'leased'
         const run = line({ ...fields, finishedAt: over ? fields.finishedAt : null })
-        const segments = segmentsOf(run, eventsOf(given), now)
+        const segments = segmentsOf(run, eventsOf(given), now, pauses)
         const none = over && run.finishedAt === 0
         expect(segments[0]?.from).toBe(none ? undefined : 0)
         expect(segments.at(-1)?.to).toBe(none ? undefined : over ? run.finishedAt : null)

@@ -48,11 +48,48 @@ type Line = Pick<
   'status' | 'createdAt' | 'runAt' | 'finishedAt' | 'leasedAt' | 'leasedBy' | 'startedAt' | 'attempt' | 'deferred'
 >
 
+/** When its tree was paused; `to` null: it still is. */
+export interface Pause {
+  readonly from: number
+  readonly to: number | null
+}
+
 /** `events`: of this run, oldest first; some in the middle may be missing. */
-export function segmentsOf(run: Line, events: readonly StoredEvent[], now: number): readonly Segment[] {
+export function segmentsOf(
+  run: Line,
+  events: readonly StoredEvent[],
+  now: number,
+  pauses: readonly Pause[] = [],
+): readonly Segment[] {
   const fold = new Fold(run)
   for (const event of events) fold.add(event.type, event.at, dataOf(event))
-  return fold.end(now)
+  const segments = fold.end(now)
+  return pauses.length === 0 ? segments : segments.flatMap((segment) => withPauses(segment, pauses))
+}
+
+/** Waits that a pause prolongs: no worker holds the run. */
+const PAUSABLE: ReadonlySet<WaitKind | null> = new Set(['scheduled', 'retry', 'activation', 'queue', 'paused'])
+
+/** The parts of a wait inside of a pause are `paused`, the others are not. */
+function withPauses(segment: Segment, pauses: readonly Pause[]): readonly Segment[] {
+  const end = segment.to ?? Number.POSITIVE_INFINITY
+  const within = pauses.filter(({ from, to }) => from < end && (to ?? end) > segment.from)
+  if (within.length === 0 || !PAUSABLE.has(segment.waits)) return [segment]
+  const outside = segment.waits === 'paused' ? 'queue' : segment.waits
+  const parts: Segment[] = []
+  let at = segment.from
+  const add = (waits: WaitKind | null, to: number | null): void => {
+    if (to !== null && to <= at) return
+    parts.push({ ...segment, waits, from: at, to, error: null })
+    at = to ?? at
+  }
+  for (const pause of within) {
+    add(outside, Math.min(pause.from, end))
+    add('paused', pause.to === null || pause.to >= end ? segment.to : pause.to)
+  }
+  if (parts.at(-1)?.to !== segment.to) add(outside, segment.to)
+  const last = parts.pop() as Segment
+  return [...parts, { ...last, error: segment.error }]
 }
 
 /** The worker that held the run at each event of its execution, by the id of the event. */

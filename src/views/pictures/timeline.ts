@@ -11,7 +11,7 @@ import { TERMINAL } from '../../net/marking.ts'
 import type { Reason } from '../why-reasons.ts'
 import type { RunReasons } from '../why-run.ts'
 import { type Cursor, cursorIn, cursorText } from './cursor.ts'
-import { type Segment, segmentsOf, type WaitKind } from './segments.ts'
+import { type Pause, type Segment, segmentsOf, type WaitKind } from './segments.ts'
 import { sinceOf } from './times.ts'
 
 export interface Timeline {
@@ -119,7 +119,9 @@ async function runLines(
   runs: readonly StepRun[],
   reasons: RunReasons,
 ): Promise<readonly RunLine[]> {
+  if (runs.length === 0) return []
   const histories = await transitionsOf(queries, instance, runs)
+  const pauses = await pausesOf(queries, instance)
   const lines: RunLine[] = []
   for (const run of runs) {
     const { events, shortened } = histories.get(run.id) ?? NO_HISTORY
@@ -129,13 +131,30 @@ async function runLines(
       ...placeOf(run.node, run.fire, run.item),
       from: run.createdAt,
       to: run.finishedAt,
-      segments: segmentsOf(run, events, reasons.now),
+      segments: segmentsOf(run, events, reasons.now, pauses),
       run,
       reasons: open ? await reasons.of(run) : [],
       shortened,
     })
   }
   return lines
+}
+
+/** Of an instance with more events, only the current pause of a run is known. */
+const MOST_SEARCHED = 2_000
+const MOST_STATE_EVENTS = 1_000
+
+/** When its tree was paused, oldest first. */
+async function pausesOf(queries: Queries, instance: InstanceRow): Promise<readonly Pause[]> {
+  const root = instance.rootId === instance.id ? instance : await queries.instance(instance.rootId)
+  if (root === null || root.eventSeq > MOST_SEARCHED) return []
+  const found: Pause[] = []
+  for (const { type, at } of await queries.steps.stateEvents({ instanceId: root.id, limit: MOST_STATE_EVENTS })) {
+    const last = found.at(-1)
+    if (type === 'instance.paused') found.push({ from: at, to: null })
+    else if (type === 'instance.unpaused' && last?.to === null) found[found.length - 1] = { ...last, to: at }
+  }
+  return found
 }
 
 interface RunHistory {
