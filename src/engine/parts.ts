@@ -25,6 +25,7 @@ import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
 import { Evaluators } from './fold/evaluators.ts'
 import type { Chance } from './fold/run/outcomes.ts'
+import { DebouncedStarts } from './intake/debounced-starts.ts'
 import { DefinitionStarts } from './intake/definitions.ts'
 import { Intake } from './intake/intake.ts'
 import { Plans } from './intake/plans.ts'
@@ -116,6 +117,7 @@ interface Controls {
 interface Timed {
   readonly schedules: Schedules
   readonly scheduleFires: ScheduleFires
+  readonly debouncedStarts: DebouncedStarts
   readonly inboxSchedules: InboxScheduler
   readonly quotas: Quotas
   readonly clock: ClockWatch
@@ -267,6 +269,7 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
   const deps = { ...parts, offers: links.offers, dueAt: links.sweepAt }
   const schedules = new Schedules(deps)
   const scheduleFires = new ScheduleFires({ ...deps, previous: new PreviousWork(deps) })
+  const debouncedStarts = new DebouncedStarts(deps)
   const inboxSchedules = new InboxScheduler(deps)
   const quotas = new Quotas(deps)
   const clock = new ClockWatch({
@@ -280,6 +283,7 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
   const sweeper = new Sweeper({
     ...deps,
     scheduleFires,
+    debouncedStarts,
     inboxSchedules,
     bulkRunner,
     quotas,
@@ -287,7 +291,7 @@ function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Lin
     wake: links.wakeAll,
     noteStarts: noteStartsOf(parts),
   })
-  return { schedules, scheduleFires, inboxSchedules, quotas, clock, bulkRunner, sweeper }
+  return { schedules, scheduleFires, debouncedStarts, inboxSchedules, quotas, clock, bulkRunner, sweeper }
 }
 
 interface Targets {

@@ -61,3 +61,6 @@ export const MAX_TERM_MEMBERS = 16
 export const MAX_REASON_CHARACTERS = 1_000
 /** Times in one preview of a schedule. */
 export const MAX_NEXT_FIRES = 100
+
+/** How long a debounced start may wait for others: a week. */
+export const MAX_DEBOUNCE_SECONDS = 7 * 86_400

@@ -23,6 +23,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
+import type { DebounceRow } from './schedules/debounce.ts'
 import type { FireRow } from './schedules/fires.ts'
 
 /** What to load. Each part may be left out. Requesting something that is already loaded is harmless. */
@@ -89,6 +90,8 @@ export interface Need extends FiringNeed {
   readonly uniques?: readonly string[]
   readonly sessions?: readonly string[]
   readonly schedules?: readonly string[]
+  /** Keys of debounced starts, locked. */
+  readonly debounces?: readonly string[]
   /** All versions of these names; the names are locked, even if there are none. */
   readonly definitions?: readonly DefinitionName[]
   readonly pauses?: readonly PauseKey[]
@@ -177,6 +180,7 @@ export interface Loaded extends FiringsLoaded {
   readonly uniques: ReadonlyMap<string, UniqueRow>
   readonly sessions: ReadonlyMap<string, WorkerRow>
   readonly schedules: ReadonlyMap<string, ScheduleRow>
+  readonly debounces: ReadonlyMap<string, DebounceRow>
   /** By definitionKey, oldest first. */
   readonly definitions: ReadonlyMap<string, readonly DefinitionHead[]>
   /** By pauseName. */
@@ -215,6 +219,8 @@ export interface Delta {
   readonly workers?: { readonly put?: readonly WorkerRow[] }
   /** The history of a removed schedule is removed with it. */
   readonly schedules?: { readonly put?: readonly ScheduleRow[]; readonly remove?: readonly string[] }
+  /** One that was not loaded is new: a conflict if another transaction has added it. */
+  readonly debounces?: { readonly put?: readonly DebounceRow[]; readonly remove?: readonly string[] }
   /** Beyond MAX_FIRES the oldest of their schedules are removed. */
   readonly fires?: readonly FireRow[]
   /** Their names are locked. `put` writes whole rows. */

@@ -1,5 +1,6 @@
 import type { Traffic } from '../model/queries/queueing.ts'
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../model/rows.ts'
+import type { DebounceRow } from '../model/schedules/debounce.ts'
 
 /** Finds due work, and makes small writes that touch no instance. Each is one statement, SKIP LOCKED where it locks. */
 export interface Sweeps {
@@ -39,6 +40,8 @@ export interface Sweeps {
     readonly skip: readonly string[]
   }): Promise<readonly { readonly id: string; readonly netHash: string }[]>
   dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
+  /** Debounced starts that are due, those due longest first. */
+  dueDebounces(params: { readonly limit: number }): Promise<readonly DebounceRow[]>
   /**
    * When the next row becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. `after`:
    * only later times, so that a row that stays due, for whatever reason, does not hide the others.

@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * A process that sweeps once, or runs a schedule, and is killed at the first transaction that records a fire:
+ * A process that sweeps once, or runs a schedule, and is killed at the first transaction that records a fire, or starts what
+ * was debounced:
  * { dist, url, point, run? }. before: it was decided. during: it is on its way to the database. after: it is committed.
  */
 import { pathToFileURL } from 'node:url'
@@ -23,7 +24,8 @@ async function transact(/** @type {any} */ transaction) {
   let fires = false
   const decide = (/** @type {any} */ loaded) => {
     const decision = transaction.decide(loaded)
-    fires = (decision.delta?.fires ?? []).length > 0
+    const { fires: fired = [], debounces } = decision.delta ?? {}
+    fires = fired.length + (debounces?.remove ?? []).length > 0
     if (fires && point === 'before') die()
     if (fires && point === 'during') setImmediate(die)
     return decision

@@ -185,6 +185,7 @@ export class FoldStage {
       uniques: new Map(),
       sessions: new Map(this.sessions),
       schedules: new Map(),
+      debounces: new Map(),
       definitions: new Map(),
       pauses: new Map(),
       handedBy: new Map(),

@@ -43,6 +43,7 @@ export function deltaOf(change: WorkingSet): Delta {
     limits: change.admission.changed(),
     schedules: { put: [...change.schedules.values()] },
     ...(change.fires.length === 0 ? {} : { fires: change.fires }),
+    ...(change.debounces.size === 0 ? {} : { debounces: debouncesOf(change) }),
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
     ...pausesOf(change),
@@ -61,6 +62,13 @@ function bulkDelta({ operations, items, trees }: BulkChanges): BulkDelta {
 function pausesOf({ pauses, overPauses, parked }: WorkingSet): Pick<Delta, 'pauses' | 'parked'> {
   if (pauses.size === 0 && overPauses.length === 0 && parked.size === 0) return {}
   return { pauses: { put: [...pauses.values()], remove: overPauses }, parked: [...parked.values()] }
+}
+
+function debouncesOf({ debounces }: WorkingSet): NonNullable<Delta['debounces']> {
+  return {
+    put: [...debounces.values()].filter((row) => row !== null),
+    remove: [...debounces].flatMap(([key, row]) => (row === null ? [key] : [])),
+  }
 }
 
 /** Literal items are stored completely: later portions need them, and so does a retry of this instance. */

@@ -22,6 +22,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../model/rows.ts'
+import type { DebounceRow } from '../../model/schedules/debounce.ts'
 import type { FireRow } from '../../model/schedules/fires.ts'
 import type { Loaded, Need } from '../../model/transaction.ts'
 import type { CompiledNet } from '../../net/compile.ts'
@@ -117,6 +118,8 @@ export class WorkingSet {
   readonly queues = new Map<string, QueueRow>()
   readonly schedules = new Map<string, ScheduleRow>()
   readonly fires: FireRow[] = []
+  /** By key; null: to remove. */
+  readonly debounces = new Map<string, DebounceRow | null>()
   readonly workers = new Map<string, WorkerRow>()
   readonly commands = new Map<string, NewCommand>()
   /** By id and term. */

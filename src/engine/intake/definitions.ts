@@ -68,6 +68,27 @@ export class DefinitionStarts {
   }
 
   async start(p: StartDefinition): Promise<DefinitionStarted> {
+    const { params, row } = await this.#paramsOf(p)
+    const [made] = await this.#deps.intake.start([params])
+    return { ...(made as Started), definition: row }
+  }
+
+  /** In the transaction of another part; nothing is started that it does not admit. */
+  async startWith(p: StartDefinition, same: SameTransaction): Promise<void> {
+    const { params } = await this.#paramsOf(p)
+    await this.#deps.intake.startWith(params, same)
+  }
+
+  /** Refuses what cannot be started now. */
+  async check(p: StartDefinition): Promise<void> {
+    this.#deps.intake.checkGiven(p)
+    const { name, version } = p
+    const head = await this.#deps.store.definitions.find({ tenant: p.tenant, name, version })
+    if (head === null) throw unknownDefinition(name, version)
+    if (head.retiredAt !== null) throw retired(head)
+  }
+
+  async #paramsOf(p: StartDefinition): Promise<{ readonly params: StartParams; readonly row: DefinitionRow }> {
     // Before the version is marked as used, so that a refused start changes nothing.
     this.#deps.intake.checkGiven(p)
     const { row, start } = await this.#take({ ...p, tenant: p.owner === undefined ? p.tenant : p.owner })
@@ -81,8 +102,7 @@ export class DefinitionStarts {
       ...tagsOf(row, p.tags),
       meta: metaOf(row, start, p.meta ?? null, p.trigger ?? { kind: 'manual' }),
     }
-    const [made] = await this.#deps.intake.start([params])
-    return { ...(made as Started), definition: row }
+    return { params, row }
   }
 
   /** `same` is written with the last start; nothing is started that it does not admit. */

@@ -10,9 +10,8 @@
 import type { Logger } from '../../kernel/logger.ts'
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import { pauseName } from '../../model/pauses/pauses.ts'
-import type { GateRow, ScheduleRow } from '../../model/rows.ts'
+import type { GateRow } from '../../model/rows.ts'
 import type { Need } from '../../model/transaction.ts'
-import type { Store } from '../../store/store.ts'
 import type { PauseRules } from '../control/pause-rules.ts'
 import type { Pauses } from '../control/pauses.ts'
 import { advanceGate } from '../fold/gate-decisions.ts'
@@ -31,11 +30,10 @@ import type { Transactor } from '../transaction/transactor.ts'
 import type { BulkRunner } from './bulk/runner.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { countFailures } from './failures.ts'
-import type { InboxScheduler } from './inbox-schedules.ts'
 import type { Quotas } from './quotas.ts'
 import type { Retention } from './retention.ts'
 import { retention } from './retention.ts'
-import type { ScheduleFires } from './schedule-fires.ts'
+import { type StartedByTheClock, startsByTheClock } from './starts-by-the-clock.ts'
 
 /** Work that is due already, such as a retry that another process will take, must not cause a busy loop. */
 const AHEAD_MS = 20
@@ -46,12 +44,9 @@ const CATCH_UP_MS = 2_000
  */
 const FIRE_MS = 500
 
-export interface SweeperDeps {
-  readonly store: Store
+export interface SweeperDeps extends StartedByTheClock {
   readonly transactor: Transactor
   readonly settler: Settler
-  readonly scheduleFires: ScheduleFires
-  readonly inboxSchedules: InboxScheduler
   readonly bulkRunner: BulkRunner
   readonly clock: ClockWatch
   readonly quotas: Quotas
@@ -249,11 +244,10 @@ export class Sweeper {
 
   /** By name, in the order in which they are swept. */
   #kinds(): Readonly<Record<string, () => Promise<void>>> {
-    const { store, chance, quotas, pauses, pauseRules, scheduleFires, inboxSchedules } = this.#deps
+    const { store, chance, quotas, pauses, pauseRules } = this.#deps
     const { sweep } = store
     const findings = this.#findings
     const advance = (gate: GateRow): Promise<void> => this.#advance(gate)
-    const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => scheduleFires.fire(row))
     return {
       clock: () => this.#deps.clock.look(),
       lost_runs: () => this.#runs('sweep_lost_run', (p) => sweep.lostRuns(p), withChance(lost, chance)),
@@ -294,20 +288,7 @@ export class Sweeper {
         ),
       parked_types: () => this.#parkedTypes(),
       queued_instances: () => quotas.sweep(),
-      crons: () =>
-        findings.each(
-          'sweep_cron',
-          (p) => sweep.dueSchedules(p),
-          ({ name }) => name,
-          fire,
-        ),
-      schedules: () =>
-        findings.each(
-          'sweep_schedule',
-          (p) => store.inboxSchedules.due(p),
-          idOf,
-          (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
-        ),
+      ...startsByTheClock(this.#deps, findings, (name, fire) => this.#fire(name, fire)),
       bulk_operations: () => this.#fire('bulk operations', () => this.#deps.bulkRunner.run()),
       failures: () => countFailures(store, { wait: false, isClosed: () => this.#closed }),
       retention: () => this.#fire('retention', () => this.#prune()),

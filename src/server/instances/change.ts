@@ -1,10 +1,24 @@
 /** Changes to an instance: start one of a definition or an idle one, cancel, patch the context. */
 import type { Json } from '../../net/net.ts'
-import { cancelInstance, patchContext, startDefinition, startInstance } from '../../operations/instances/change.ts'
+import {
+  cancelInstance,
+  debounceStart,
+  patchContext,
+  startDefinition,
+  startInstance,
+} from '../../operations/instances/change.ts'
 import { Context, contextWire } from '../../wire/given.ts'
 import { Instance, InstanceReply, instanceWire } from '../../wire/instance.ts'
 import { ContextRequest } from '../../wire/requests/context.ts'
-import { StartReply, StartRequest, startAsked, startedWire } from '../../wire/requests/start.ts'
+import {
+  DebouncedReply,
+  debounceAsked,
+  debouncedWire,
+  StartReply,
+  StartRequest,
+  startAsked,
+  startedWire,
+} from '../../wire/requests/start.ts'
 import { named, object } from '../../wire/schema.ts'
 import { route } from '../context.ts'
 import { refusing } from './problem.ts'
@@ -30,10 +44,17 @@ export const CHANGE_ROUTES = [
       answers: {
         '201': { description: 'It has begun, or is queued.', schema: StartReply, headers: ['Location'] },
         '200': { description: 'The key was already used.', schema: StartReply, headers: ['Location'] },
+        '202': { description: 'With `debounce`: it starts when it is due.', schema: DebouncedReply },
       },
       errors: ['not_found', 'conflict'],
     },
     async ({ body, perform, reply }) => {
+      const debounce = debounceAsked(body)
+      if (debounce !== null) {
+        const row = await perform(debounceStart, { ...startAsked(body), debounce })
+        reply.code(202)
+        return debouncedWire(row, debounce)
+      }
       const made = await perform(startDefinition, startAsked(body))
       reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
       return startedWire(made)

@@ -7,6 +7,7 @@ import { ERROR_GROUP as ERROR_GROUPS, FAILURE as FAILURES } from '../../model/er
 import { PARKED as PARKED_ROWS, PAUSE as PAUSES } from '../../model/pauses/pauses.ts'
 import * as rows from '../../model/rows.ts'
 import { SAGA_STEP as SAGA_STEPS, SAGA as SAGAS } from '../../model/sagas.ts'
+import { DEBOUNCE as DEBOUNCES } from '../../model/schedules/debounce.ts'
 import { FIRE as FIRES } from '../../model/schedules/fires.ts'
 import { type Cell, columnsOf, type Description, type Kind, type RowOf } from '../../model/table.ts'
 import { type CellsOf, cellsOf } from '../cells.ts'
@@ -66,6 +67,7 @@ export const EVENT = table(rows.EVENT)
 export const DEFINITION = table(DEFINITIONS)
 export const COMMAND = table(COMMANDS)
 export const FIRE = table(FIRES)
+export const DEBOUNCE = table(DEBOUNCES)
 export const OPERATION = table(OPERATIONS)
 export const OPERATION_ITEM = table(OPERATION_ITEMS)
 export const FAILURE = table(FAILURES)

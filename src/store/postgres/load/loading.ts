@@ -22,6 +22,7 @@ import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
 import type { Call, Fields } from '../connection/statement.ts'
 import { type ForeignLocks, Touched } from '../foreign-locks.ts'
 import { type Listings, pauseStateIn } from '../listings.ts'
+import { Debounces, debouncesCall } from '../tables/debounce.ts'
 import * as definition from '../tables/definitions.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidatesCall, urgencyCalls } from './claimable.ts'
@@ -71,6 +72,7 @@ export class Loading implements Loaded {
   readonly uniques = new Map<string, UniqueRow>()
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly debounces = new Debounces()
   readonly definitions = new Map<string, DefinitionHead[]>()
   readonly pauses = new Map<string, PauseRow>()
   readonly handedBy = new Map<string, RunRow[]>()
@@ -209,7 +211,8 @@ export class Loading implements Loaded {
     }
   }
 
-  #namedParts({ definitions, schedules, pauses }: Need, calls: Call[]): void {
+  #namedParts({ definitions, schedules, debounces, pauses }: Need, calls: Call[]): void {
+    if (debounces !== undefined && debounces.length > 0) calls.push(debouncesCall(debounces, this.debounces))
     if (pauses !== undefined && pauses.length > 0) calls.push(pausesCall(pauses, this.pauses))
     if (definitions !== undefined && definitions.length > 0) {
       for (const key of definitions.map(definitionKey).sort()) {
@@ -223,13 +226,7 @@ export class Loading implements Loaded {
       const values = [textArray(definitions.map((d) => d.tenant ?? '')), textArray(definitions.map((d) => d.name))]
       calls.push({ statement: definition.VERSIONS, values, row })
     }
-    if (schedules !== undefined && schedules.length > 0) {
-      const row = (fields: Fields): void => {
-        const schedule = column.scheduleFrom(fields)
-        this.schedules.set(schedule.name, schedule)
-      }
-      calls.push({ statement: locked.SCHEDULES, values: [textArray(schedules)], row })
-    }
+    if (schedules !== undefined && schedules.length > 0) calls.push(locked.schedulesCall(schedules, this.schedules))
   }
 
   #instanceParts(need: Need, calls: Call[]): void {

@@ -1,8 +1,10 @@
 /**
  * Rows that are locked when loaded. The order is always roots → runs → limits → unique keys, each ordered by its key.
  */
-import { INSTANCE, LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
-import { statement } from '../connection/statement.ts'
+import type { ScheduleRow } from '../../../model/rows.ts'
+import { INSTANCE, LIMIT, RUN, SCHEDULE, scheduleFrom, selectList, UNIQUE } from '../columns.ts'
+import { textArray } from '../connection/batch.ts'
+import { type Call, type Fields, statement } from '../connection/statement.ts'
 
 /**
  * Roots come first and alone: a transaction that holds a root may read and write its whole tree without further locks.
@@ -69,6 +71,14 @@ export const UNIQUES = statement(
 )
 
 /** Locked, so that two schedulers do not fire for the same time. */
-export const SCHEDULES = statement(
+const SCHEDULES = statement(
   `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[]) ORDER BY c.name FOR UPDATE`,
 )
+
+export function schedulesCall(names: readonly string[], to: Map<string, ScheduleRow>): Call {
+  const row = (fields: Fields): void => {
+    const schedule = scheduleFrom(fields)
+    to.set(schedule.name, schedule)
+  }
+  return { statement: SCHEDULES, values: [textArray(names)], row }
+}

@@ -160,6 +160,7 @@ export const NEXT_DUE = statement(
      (SELECT min(g.due_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.due_at > ${AFTER}),
      (SELECT min(g.escalate_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.escalate_at > ${AFTER}),
      (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at > ${AFTER}),
+     (SELECT min(d.due_at) FROM workflow.workflow_debounce d WHERE d.due_at > ${AFTER}),
      (SELECT min(s.next_run_at) FROM workflow.workflow_schedule s
       WHERE s.enabled AND s.deleted_at IS NULL AND s.next_run_at > ${AFTER}))`,
 )

@@ -1,6 +1,7 @@
 /** Finds due work, and makes small writes that touch no instance. */
 import { sleep } from '../../../kernel/sleep.ts'
 import type { GateRow, ScheduleRow, WorkerRow } from '../../../model/rows.ts'
+import type { DebounceRow } from '../../../model/schedules/debounce.ts'
 import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
@@ -11,6 +12,7 @@ import type { Fields, Statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
 import { isUuid } from '../connection/uuid.ts'
 import type { Recent } from '../recent.ts'
+import { DUE_DEBOUNCES, debounceFrom } from '../tables/debounce.ts'
 import { BEAT, BEAT_LEASE, KEEP_ALIVE } from './beat.ts'
 import { clockWentBack } from './clock-back.ts'
 import * as due from './due.ts'
@@ -153,6 +155,10 @@ export class PostgresSweeps implements Sweeps {
 
   dueSchedules(params: Limited): Promise<readonly ScheduleRow[]> {
     return this.#limited(due.DUE_SCHEDULES, params, scheduleFrom)
+  }
+
+  dueDebounces(params: Limited): Promise<readonly DebounceRow[]> {
+    return this.#limited(DUE_DEBOUNCES, params, debounceFrom)
   }
 
   async nextDueAt(after?: number): Promise<number | null> {

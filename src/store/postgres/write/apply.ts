@@ -10,6 +10,7 @@ import { type Call, statement } from '../connection/statement.ts'
 import type { Loading } from '../load/loading.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
 import { bulkCalls } from '../tables/bulk.ts'
+import { debounceCalls } from '../tables/debounce.ts'
 import { pushFires, REMOVE_FIRES } from '../tables/fires.ts'
 
 /** A trigger protects the steps of a running workflow; the engine first detaches the ones it removes. */
@@ -184,6 +185,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   pushRecords(delta, calls)
   if (given(delta.failures)) calls.push(insertFailures(delta.failures))
   if (given(delta.terms)) calls.push(insertTerms(sorted(delta.terms, byTerm)))
+  if (delta.debounces !== undefined) calls.push(...debounceCalls(delta.debounces, loaded.debounces))
   if (delta.bulk !== undefined) calls.push(...bulkCalls(delta.bulk))
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls

@@ -7,6 +7,9 @@ import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 
 /** Along the place index; read once in the life of an instance, before its finals. */
+export const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
+  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
+    AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
 const RUNS = `SELECT node, count(DISTINCT fire), count(*), max(status = 'succeeded') FROM workflow_run
   WHERE instance_id = ? AND role = 'work' GROUP BY node`
 const CHILDREN = `SELECT parent_node, count(DISTINCT parent_fire), max(state = 'completed') FROM workflow_instance

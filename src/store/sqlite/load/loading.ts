@@ -36,11 +36,12 @@ import {
   workerOf,
 } from '../row/narrow-rows.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
+import { DEBOUNCE_OF_KEY, Debounces, debounceOf } from '../tables/debounce.ts'
 import { loadVersions } from '../tables/definitions.ts'
 import { loadPauses, pauseStateOf } from '../tables/pauses.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidates, urgency } from './claimable.ts'
-import { childAt, latestChild, latestRun, nextFire, ranOf, runAt } from './firings.ts'
+import { childAt, latestChild, latestRun, nextFire, OPEN_CHILDREN, ranOf, runAt } from './firings.ts'
 import { isQueuedUnder } from './queued.ts'
 import { resultAt, resultOf } from './results.ts'
 import { loadItems, slotsWith, slotValue, topSlot } from './slots.ts'
@@ -57,9 +58,6 @@ const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_r
 const UNATTENDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id IS NULL AND lease_ms IS NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const LEASED = `SELECT ${RUN_CELLS} FROM workflow_run WHERE status = 'leased' AND instance_id = ? ORDER BY id LIMIT ? + 0`
-const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
-  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
-    AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
 const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const HANDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
@@ -104,6 +102,7 @@ export class Loading implements Loaded {
   readonly uniques = new Map<string, UniqueRow>()
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly debounces = new Debounces()
   readonly definitions = new Map<string, readonly DefinitionHead[]>()
   readonly pauses = new Map<string, PauseRow>()
   readonly handedBy = new Map<string, readonly RunRow[]>()
@@ -262,6 +261,7 @@ export class Loading implements Loaded {
       to.#keyed(ids, to.sessions, `SELECT ${WORKER_CELLS} FROM workflow_worker WHERE id = ?`, workerOf),
     schedules: (to, names) =>
       to.#keyed(names, to.schedules, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`, scheduleOf),
+    debounces: (to, keys) => to.#keyed(keys, to.debounces, DEBOUNCE_OF_KEY, debounceOf),
     definitions: (to, names) => {
       for (const name of names) to.definitions.set(definitionKey(name), loadVersions(to.#connection, name))
     },

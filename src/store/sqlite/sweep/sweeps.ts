@@ -6,6 +6,7 @@ import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { waitingQueues, waitingTypes } from '../load/claimable.ts'
 import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/narrow-rows.ts'
+import { DUE_DEBOUNCES, debounceOf } from '../tables/debounce.ts'
 import { clockWentBack } from './clock-back.ts'
 import { checkpoint, extendLeases, progress, started } from './lease.ts'
 import { prunable, prune } from './prune.ts'
@@ -82,6 +83,7 @@ export function sweepsOn(connection: Connection): Sweeps {
     freeQuotas: ({ limit }) => find(([key]) => key as string, FREE_QUOTAS, limit),
     nextQueued: ({ key, limit, skip }) => find(queuedOf, NEXT_QUEUED, key, limit, JSON.stringify(skip)),
     dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
+    dueDebounces: ({ limit }) => due(debounceOf, DUE_DEBOUNCES, limit),
     nextDueAt: (after) => connection.read(() => nextDueAt(connection, after)),
     started: ({ runs }) => connection.write(() => started(connection, runs)),
     extendLeases: (params) => connection.write(() => extendLeases(connection, params)),
@@ -133,6 +135,8 @@ const TIMERS = `SELECT min(at) FROM (
   SELECT min(escalate_at) FROM workflow_gate WHERE state = 'open' AND escalate_at > ?1
   UNION ALL
   SELECT min(next_at) FROM workflow_cron WHERE enabled = 1 AND next_at > ?1
+  UNION ALL
+  SELECT min(due_at) FROM workflow_debounce WHERE due_at > ?1
   UNION ALL
   SELECT min(next_run_at) FROM workflow_schedule WHERE enabled = 1 AND deleted_at IS NULL AND next_run_at > ?1)`
 const PRIORITIES = `SELECT priority FROM workflow_run INDEXED BY idx_workflow_run_type_prefix

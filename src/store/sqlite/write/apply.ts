@@ -22,6 +22,7 @@ import { upserter } from '../row/put.ts'
 import { RowWriter, storable } from '../row/writer.ts'
 import { writeBulk } from '../tables/bulk.ts'
 import { putCommand } from '../tables/commands.ts'
+import { writeDebounces } from '../tables/debounce.ts'
 import { putDefinition, restoreDefinition, retireDefinition, tagDefinition } from '../tables/definitions.ts'
 import { putFire, REMOVE_FIRES } from '../tables/fires.ts'
 import { putParked, putPause, removePause } from '../tables/pauses.ts'
@@ -214,5 +215,6 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   for (const schedule of delta.schedules?.put ?? []) putSchedule(connection, schedule)
   for (const failure of delta.failures ?? []) putFailure(connection, failure)
   for (const fire of delta.fires ?? []) putFire(connection, fire)
+  if (delta.debounces !== undefined) writeDebounces(connection, delta.debounces)
   if (delta.bulk !== undefined) writeBulk(connection, delta.bulk)
 }
