@@ -86,7 +86,7 @@ describe.each(SHARED)('why on $name', (place) => {
     const id = await d.start({ net: net([node('a', [], { work: run('a', { queue: 'slow' }) })]) })
     await d.engine.pauseQueue({ queue: 'slow', paused: true, actor: null })
     expect(await kinds(id, 'a')).toEqual(['paused', 'queue'])
-    expect((await reasons(id, 'a'))[0]).toEqual({ kind: 'paused', queue: 'slow' })
+    expect((await reasons(id, 'a'))[0]).toMatchObject({ kind: 'paused', what: 'queue', queue: 'slow', by: null })
   })
 
   it('the position in its queue: by priority, time and id over all types, due ones only, counted up to a bound', async () => {
