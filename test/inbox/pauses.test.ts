@@ -79,7 +79,7 @@ describe.each(SHARED)('plain SQL and a paused workflow on $name', (place) => {
     expect(await all()).toEqual(['a.v1', 'b.v1'])
   })
 
-  it.runIf(place.name === 'postgres')('a pause misses nothing that an open transaction gives back', async () => {
+  const missesNothing = async (): Promise<void> => {
     const held = await go.claimed()
     await go.sql('BEGIN')
     await go.fail(held)
@@ -95,7 +95,9 @@ describe.each(SHARED)('plain SQL and a paused workflow on $name', (place) => {
     await go.sql('COMMIT')
     await resuming
     expect((await s.run(held.id)).runAt).toBeLessThan(PARKED_AT)
-  })
+  }
+  // An open transaction of SQLite holds the lock of the writer.
+  if (place.name === 'postgres') it('a pause misses nothing that an open transaction gives back', missesNothing)
 })
 
 describe.each(SHARED)('plain SQL and a paused type on $name', (place) => {

@@ -4,7 +4,7 @@ import { readId } from '../../kernel/ids.ts'
 import { listQueueLoads, pauseQueue, reportQueue } from '../../operations/queues/queues.ts'
 import { redriveRun } from '../../operations/runs/change.ts'
 import { listRuns } from '../../operations/runs/look.ts'
-import { type QueueStatsWire, queueStatsWire } from '../../wire/operate/queue.ts'
+import { type QueueReportWire, queueReportWire } from '../../wire/operate/queue.ts'
 import { runWire } from '../../wire/run.ts'
 import { noSuch } from '../lookup.ts'
 import { withOperations } from '../process/connect.ts'
@@ -70,7 +70,7 @@ function defineShow(queues: Command): void {
     act<ShowOptions, readonly [string]>((terminal, options, name) =>
       withOperations(options, async (perform) => {
         const minutes = Math.min(options.minutes, 60)
-        const stats = queueStatsWire(await perform(reportQueue, { name, minutes, counted: true }))
+        const stats = queueReportWire(await perform(reportQueue, { name, minutes, counted: true }))
         if (terminal.json) terminal.data(stats)
         else print(terminal, stats)
         return EXIT.ok
@@ -79,7 +79,7 @@ function defineShow(queues: Command): void {
   )
 }
 
-function print(terminal: Terminal, { depth, per_minute: rates, waits, utilisation, ...stats }: QueueStatsWire): void {
+function print(terminal: Terminal, { depth, per_minute: rates, waits, utilisation, ...stats }: QueueReportWire): void {
   const { pending, available, scheduled, retryable, held, active, accuracy } = depth
   const seconds = (value: number | null): string => (value === null ? '–' : `${value} s`)
   const share = (value: number | null): string => (value === null ? '–' : `${Math.round(value * 100)} %`)

@@ -52,10 +52,19 @@ export const pauseDefinition = operation(
   },
 )
 
+/** Also one that has been retired since: its instances are waiting. */
 export const resumeDefinition = operation(
   { scope: 'admin' },
-  ({ engine, caller }, { name }: Pick<Because, 'name'>): Promise<PauseRow> =>
-    engine.resumeDefinition({ name, tenant: caller.tenant, actor: actorOf(caller) }),
+  async (use, { name }: Pick<Because, 'name'>): Promise<PauseRow> => {
+    const { tenant } = use.caller
+    try {
+      return await use.engine.resumeDefinition({ name, tenant, actor: actorOf(use.caller) })
+    } catch (error) {
+      // Not paused, perhaps because there is no such definition.
+      await findDefinition(use, { name, version: null })
+      throw error
+    }
+  },
 )
 
 /** All tenants share the types. */

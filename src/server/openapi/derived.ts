@@ -26,6 +26,9 @@ export function derive(routes: readonly Described[]): Derived {
   return { paths, schemas }
 }
 
+/** The schema that a component was made of. */
+const sources = new WeakMap<object, object>()
+
 /** Without values that JSON omits; a component is a reference, and is added to the others. */
 function plain(value: unknown, schemas: Record<string, object>): unknown {
   if (Array.isArray(value)) return value.map((item) => plain(item, schemas))
@@ -38,6 +41,12 @@ function plain(value: unknown, schemas: Record<string, object>): unknown {
     // Before its content, which may refer to it.
     schemas[name] = {}
     schemas[name] = inside()
+    sources.set(schemas[name], value)
+  } else if (
+    (sources.get(schemas[name]) ?? value) !== value &&
+    JSON.stringify(inside()) !== JSON.stringify(schemas[name])
+  ) {
+    throw new Error(`two different components have the name ${name}`)
   }
   return { $ref: `#/components/schemas/${name}` }
 }

@@ -1,6 +1,6 @@
 /** /v1/queues: what waits in a queue and passes through it. */
 import { reportQueue } from '../../operations/queues/queues.ts'
-import { QueueStatsReply, queueStatsWire } from '../../wire/operate/queue.ts'
+import { QueueReportReply, queueReportWire } from '../../wire/operate/queue.ts'
 import { wholeOf } from '../../wire/requests/params.ts'
 import { route } from '../context.ts'
 
@@ -19,10 +19,10 @@ export const QUEUE_ROUTES = [
           'Rates and waiting times are of this many minutes, with the current one.',
         ),
       },
-      answers: { '200': { description: 'Of now.', schema: QueueStatsReply } },
+      answers: { '200': { description: 'Of now.', schema: QueueReportReply } },
       errors: ['invalid_request'],
     },
     async ({ params: { name }, query: { minutes }, perform }) =>
-      queueStatsWire(await perform(reportQueue, { name, minutes, counted: false })),
+      queueReportWire(await perform(reportQueue, { name, minutes, counted: false })),
   ),
 ]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NO_TRAFFIC, type QueueReport, type TrafficRow, waitBucket } from '../../model/queries/queueing.ts'
-import { queueStatsWire } from './queue.ts'
+import { queueReportWire } from './queue.ts'
 
 const NOW = Date.parse('2030-01-01T00:05:00Z')
 const DEPTH = {
@@ -43,7 +43,7 @@ const waits = (...ms: readonly number[]): Pick<TrafficRow, 'started' | 'waitMs' 
 
 describe('the statistics of a queue', () => {
   it('of an idle queue have no waits and no utilisation beyond what is active', () => {
-    expect(queueStatsWire(REPORT)).toMatchObject({
+    expect(queueReportWire(REPORT)).toMatchObject({
       depth: { pending: 10, active: 5, accuracy: 'exact' },
       oldest_age_seconds: 1.5,
       per_minute: { arrived: 0, started: 0, ended: 0 },
@@ -55,12 +55,12 @@ describe('the statistics of a queue', () => {
 
   it('rates are per minute of the whole period', () => {
     const traffic = [row(4, { arrived: 20, succeeded: 4, failed: 1 }), row(1, { arrived: 5, cancelled: 5 })]
-    expect(queueStatsWire({ ...REPORT, traffic }).per_minute).toEqual({ arrived: 5, started: 0, ended: 2 })
+    expect(queueReportWire({ ...REPORT, traffic }).per_minute).toEqual({ arrived: 5, started: 0, ended: 2 })
   })
 
   it('waits are a mean, a histogram, and the bounds below which half and nearly all of them are', () => {
     const traffic = [row(2, waits(50, 90, 400)), row(1, waits(4_000, 8_000_000))]
-    const found = queueStatsWire({ ...REPORT, traffic }).waits
+    const found = queueReportWire({ ...REPORT, traffic }).waits
     expect(found).toMatchObject({ count: 5, mean_seconds: 1600.908, p50_seconds: 0.5, p95_seconds: null })
     expect(found.buckets.map(({ count }) => count)).toEqual([2, 1, 0, 1, 0, 0, 0, 0, 0, 1])
     expect(found.buckets.at(-1)).toEqual({ up_to_seconds: null, count: 1 })
@@ -69,7 +69,7 @@ describe('the statistics of a queue', () => {
   it('utilisation is a share of the workers, or of the limit if that is lower', () => {
     const traffic = [row(1, { busyMs: 600_000 })]
     const share = (rest: Partial<QueueReport>) => {
-      const { now, recent } = queueStatsWire({ ...REPORT, traffic, ...rest }).utilisation
+      const { now, recent } = queueReportWire({ ...REPORT, traffic, ...rest }).utilisation
       return [now, recent]
     }
     expect(share({})).toEqual([0.25, 0.1])

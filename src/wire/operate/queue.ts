@@ -21,8 +21,8 @@ const PerMinute = object({
   ended: number('Runs that ended.'),
 })
 
-export const QueueStatsReply = named(
-  'QueueStats',
+export const QueueReportReply = named(
+  'QueueReport',
   object({
     queue: text(),
     paused: flag(),
@@ -75,9 +75,9 @@ export const QueueStatsReply = named(
   }),
 )
 
-export type QueueStatsWire = Value<typeof QueueStatsReply>
+export type QueueReportWire = Value<typeof QueueReportReply>
 
-export function queueStatsWire(report: QueueReport): QueueStatsWire {
+export function queueReportWire(report: QueueReport): QueueReportWire {
   const { now, depth, oldestDueAt, since, traffic } = report
   const { available, scheduled, retryable, held, active, accuracy, countedAt } = depth
   const sum = (of: (row: TrafficRow) => number): number => traffic.reduce((total, row) => total + of(row), 0)
@@ -126,7 +126,7 @@ export function queueStatsWire(report: QueueReport): QueueStatsWire {
   }
 }
 
-function waitsOf(traffic: readonly TrafficRow[]): QueueStatsWire['waits'] {
+function waitsOf(traffic: readonly TrafficRow[]): QueueReportWire['waits'] {
   const counts = [...WAIT_BOUNDS_MS, null].map((_, at) => traffic.reduce((sum, { waits }) => sum + (waits[at] ?? 0), 0))
   const count = counts.reduce((sum, one) => sum + one, 0)
   const total = traffic.reduce((sum, { waitMs }) => sum + waitMs, 0)

@@ -48,6 +48,7 @@ onBothStores('runs of the inbox', (stage) => {
       instance_id: null,
       node: null,
       cancel_requested: false,
+      paused: false,
       error: null,
     })
   })

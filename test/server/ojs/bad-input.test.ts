@@ -8,6 +8,8 @@ import { contents, settledContents } from './contents.ts'
 import { type Any, batch, chain, Flow, group, job, once } from './flow.ts'
 
 const NOBODY = '019539a4-0000-7000-8000-000000000000'
+/** Routes of what exists as soon as it is named. */
+const NAMED = /\/queues\/|\/registry\/[^/]+\/(pause|resume)$/
 const MAX_BODY = 300_000
 /** No lease or worker expires by the clock while a request is observed. */
 const STILL = { sweep: false }
@@ -149,8 +151,8 @@ onBothStores('bad input', (stage) => {
       'the unknown id %s: 404 or 400, never a crash',
       async (id) => {
         const answers = await everywhere(
-          // A queue exists as soon as it is named.
-          (route) => route.path.includes(NOBODY) && !route.path.includes('/queues/') && route.method !== 'PUT',
+          // A queue exists as soon as it is named, and so does a type that is paused.
+          (route) => route.path.includes(NOBODY) && !NAMED.test(route.path) && route.method !== 'PUT',
           ({ method, path, takesBody }) => s.ask(method, path.replace(NOBODY, id), takesBody ? { body: {} } : {}),
         )
         expect(answers.filter((answer) => !/^(404 not_found|400 )/.test(answer))).toEqual([])

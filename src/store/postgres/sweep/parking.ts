@@ -115,13 +115,15 @@ const NOTE = statement(
 
 /**
  * $1 root, $2 limit. Times that stood still move by the length of their standstill; a run that was due then keeps its
- * place. A timeout over all attempts is longer by it, since it is counted again from the first start.
+ * place. A timeout over all attempts is longer by it, since it is counted again from the first start. The entries are
+ * picked before they meet the pause: a join would sort all that are left, in every portion.
  */
 const RELEASE = statement(
   `WITH ${OF_PAUSE}, picked AS MATERIALIZED (
      SELECT k.*, p.stops, greatest(k.since, p.paused_at) AS stood,
        CASE WHEN p.stops THEN greatest(p.resumed_at - greatest(k.since, p.paused_at), interval '0') ELSE interval '0' END AS shift
-     FROM pause p JOIN workflow.workflow_parked k ON k.owner = p.key ORDER BY k.id LIMIT $2::int4
+     FROM pause p CROSS JOIN (
+       SELECT k.* FROM workflow.workflow_parked k WHERE k.owner = $1::uuid::text ORDER BY k.id LIMIT $2::int4) k
    ), held AS MATERIALIZED (
      SELECT r.id FROM workflow.workflow_run r
      WHERE r.id = ANY (ARRAY (SELECT k.id FROM picked k WHERE k.kind = 'run')) ORDER BY r.id FOR UPDATE

@@ -79,7 +79,11 @@ export function bulkOn(connection: Connection): BulkQueries {
     nextDueAt: (after) => connection.read(() => connection.statement(NEXT_DUE).get(after)?.[0] as number | null),
     openMember: (rootId) =>
       connection.read(() => (connection.statement(OPEN_MEMBER).get(rootId)?.[0] ?? null) as string | null),
-    prune: ({ endedBefore, limit }) => write(() => pruneOperations(connection, endedBefore, limit)),
+    prune: async ({ endedBefore, limit }) => {
+      // Every process asks when it starts, and the lock of the writer is not for those that find nothing.
+      const ended = await connection.read(() => connection.statement(ENDED).get(endedBefore, 1))
+      return ended === undefined ? 0 : write(() => pruneOperations(connection, endedBefore, limit))
+    },
     trim: ({ rootId, limit }) => connection.write(() => trimTree(connection, rootId, limit)),
   }
 }
