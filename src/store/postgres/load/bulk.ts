@@ -21,8 +21,8 @@ const LOCK_ITEMS = statement(
    WHERE i.operation_id = $1::uuid AND i.item_id = ANY ($2::uuid[]) ORDER BY i.item_id FOR UPDATE`,
 )
 /**
- * An item taken later than now was taken before the clock was set back. Whoever settles one of these meanwhile is not waited
- * for, and an item that is settled is not read.
+ * An item taken later than now was taken before the clock was set back. A transaction that is settling one of these is not
+ * waited for: its item is skipped.
  */
 const FREE = statement(
   `SELECT ${selectList(OPERATION_ITEM, 'i')} FROM workflow.workflow_operation_item i

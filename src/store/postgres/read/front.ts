@@ -8,8 +8,8 @@ import { STEPWISE } from '../connection/settings.ts'
 import { statement } from '../connection/statement.ts'
 import { ALONG, WAITING } from '../load/claimable.ts'
 
-export const FRONT = statement(
-  `WITH RECURSIVE kind(type) AS (
+/** The types that wait in a queue ($1), and the priorities of each: a jump along the index of claims for each of them. */
+export const LINES = `kind(type) AS (
      (SELECT r.type ${WAITING} AND r.queue = $1::text ORDER BY r.type USING ~<~ LIMIT 1)
      UNION ALL
      SELECT n.type FROM kind k CROSS JOIN LATERAL
@@ -22,7 +22,10 @@ export const FRONT = statement(
      SELECT l.type, n.priority FROM line l CROSS JOIN LATERAL
        (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority > l.priority
         ORDER BY ${ALONG} LIMIT 1) n
-   )
+   )`
+
+export const FRONT = statement(
+  `WITH RECURSIVE ${LINES}
    SELECT c.id FROM line l CROSS JOIN LATERAL (
      SELECT r.id, r.run_at ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority = l.priority
        AND r.run_at <= (SELECT workflow.clock())

@@ -10,6 +10,7 @@ import { parseTime } from '../connection/time.ts'
 import { LEASED } from '../leased.ts'
 import { ALONG, QUEUE_SCAN, WAITING } from '../load/claimable.ts'
 import { COUNTS } from '../sweep/totals.ts'
+import { LINES } from './front.ts'
 
 const CLOCK = '(SELECT workflow.clock())'
 const HELD = `to_timestamp(${HELD_AT / 1000})`
@@ -21,20 +22,7 @@ const ADMITTED = `w.state = 'running' AND w.expires_at > ${CLOCK}
  * whole order of the index is stated, or the planner reads the table until it has found enough.
  */
 const FRONT = statement(
-  `WITH RECURSIVE kind(type) AS (
-     (SELECT r.type ${WAITING} AND r.queue = $1::text ORDER BY r.type USING ~<~ LIMIT 1)
-     UNION ALL
-     SELECT n.type FROM kind k CROSS JOIN LATERAL
-       (SELECT r.type ${WAITING} AND r.queue = $1::text AND r.type ~>~ k.type ORDER BY r.type USING ~<~ LIMIT 1) n
-   ),
-   line(type, priority) AS (
-     SELECT k.type, n.priority FROM kind k CROSS JOIN LATERAL
-       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = k.type ORDER BY ${ALONG} LIMIT 1) n
-     UNION ALL
-     SELECT l.type, n.priority FROM line l CROSS JOIN LATERAL
-       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority > l.priority
-        ORDER BY ${ALONG} LIMIT 1) n
-   )
+  `WITH RECURSIVE ${LINES}
    SELECT p.pending, p.due, p.held, a.again, h.leased,
      (SELECT min(f.run_at) FROM line l CROSS JOIN LATERAL
        (SELECT r.run_at ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority = l.priority
