@@ -5,7 +5,7 @@ const full = process.env['PETREL_TEST_FULL'] === '1'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'dashboard/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     // Processes, since native handles of SQLite and DuckDB need one of their own. Each runs many files: starting a
     // process and loading the engine for every file took an eighth of the total time.

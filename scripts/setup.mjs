@@ -58,6 +58,9 @@ export function build() {
     if (!ran([join(root, 'scripts/bundle.mjs'), fresh])) {
       throw new SetupError('The build failed: the bundle could not be written, see above.')
     }
+    if (!ran([join(root, 'scripts/bundle-dashboard.mjs'), join(fresh, 'dashboard')])) {
+      throw new SetupError('The build failed: the dashboard could not be bundled, see above.')
+    }
     copyAsIs(fresh)
     // The time the build began, not ended: a file saved in between counts as newer.
     fs.writeFileSync(join(fresh, '.stamp'), '')
@@ -93,11 +96,15 @@ function copyAsIs(outDir) {
 function buildIsStale() {
   const builtAt = modifiedAt(stamp)
   if (builtAt === null) return true
-  const config = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'scripts/bundle.mjs'].map((file) =>
-    join(root, file),
-  )
+  const config = [
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'scripts/bundle.mjs',
+    'scripts/bundle-dashboard.mjs',
+  ].map((file) => join(root, file))
   if (config.some((file) => (modifiedAt(file) ?? 0) > builtAt)) return true
-  return newerThan(join(root, 'src'), builtAt)
+  return newerThan(join(root, 'src'), builtAt) || newerThan(join(root, 'dashboard'), builtAt)
 }
 
 /**

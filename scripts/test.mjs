@@ -152,7 +152,10 @@ async function main() {
       buildIfStale()
       return true
     })
-    await step('type check', () => run(['typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit']))
+    await step('type check', async () => {
+      const checked = await run(['typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit'])
+      return (await run(['typescript/bin/tsc', '-p', 'dashboard/tsconfig.json', '--noEmit'])) && checked
+    })
     await step('lint and format', () =>
       run(['@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '--diagnostic-level=warn', '.']),
     )

@@ -17,6 +17,7 @@ type Word = string | number | boolean
 /** What is left out: `params` of a path without, `body` of a route without. */
 type Sent<R extends AnyRoute> = {
   readonly query?: { readonly [K in QueryOf<R>]?: Word | readonly Word[] }
+  readonly signal?: AbortSignal
 } & (PathParams<R['where']> extends infer P ? (unknown extends P ? unknown : { readonly params: P }) : never) &
   (BodyOf<R> extends null ? unknown : { readonly body: BodyOf<R> })
 
@@ -31,23 +32,27 @@ export type Client<R extends AnyRoute> = <W extends R['where']>(
 export class AnswerError extends Error {
   readonly status: number
   readonly code: string
+  /** What would be right; '' if the answer does not say. */
+  readonly hint: string
   readonly details: Readonly<Record<string, unknown>>
 
-  constructor(status: number, { code = '', message = '', details = {} }: Partial<AnswerError>) {
+  constructor(status: number, { code = '', message = '', hint = '', details = {} }: Partial<AnswerError>) {
     super(message === '' ? `HTTP ${status}` : message)
     this.name = 'AnswerError'
     this.status = status
     this.code = code
+    this.hint = hint
     this.details = details
   }
 }
 
 export function clientOf<R extends readonly AnyRoute[]>(
   url: string,
-  { token }: { readonly token?: string } = {},
+  { token, fetch = globalThis.fetch }: { readonly token?: string; readonly fetch?: typeof globalThis.fetch } = {},
 ): Client<R[number]> {
   const call = async (where: string, sent: Partial<Sent<AnyRoute>> & { readonly body?: unknown } = {}) => {
     const [method = '', path = ''] = where.split(' ')
+    const { signal } = sent
     const { params = {}, query = {}, body } = sent as { readonly [part: string]: Readonly<Record<string, unknown>> }
     const place = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))
     const words = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
@@ -58,6 +63,7 @@ export function clientOf<R extends readonly AnyRoute[]>(
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
     })
     const reply: unknown = await response.json()
     if (response.ok) return reply

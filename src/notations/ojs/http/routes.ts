@@ -1,6 +1,6 @@
 /** Every group of OJS routes, in one place. */
 import type { FastifyInstance } from 'fastify'
-import { mount, type Route } from '../../../http/describe/route.ts'
+import { mount } from '../../../http/describe/route.ts'
 import { ADMIN_DEAD_LETTER_ROUTES } from './admin/admin-dead-letter.ts'
 import { ADMIN_JOB_ROUTES } from './admin/admin-jobs.ts'
 import { ADMIN_QUEUE_ROUTES } from './admin/admin-queues.ts'
@@ -31,7 +31,7 @@ import { SCHEMA_ROUTES } from './schemas.ts'
 import { WORKER_ROUTES } from './workers.ts'
 import { WORKFLOW_ROUTES } from './workflows.ts'
 
-const MOUNTED: readonly Route<OjsContext>[] = [
+const MOUNTED = [
   ...MANIFEST_ROUTES,
   ...JOB_ROUTES,
   ...WORKER_ROUTES,
@@ -60,7 +60,7 @@ const MOUNTED: readonly Route<OjsContext>[] = [
   ...RESET_ROUTES,
 ]
 
-export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MOUNTED, ...SOCKET_ROUTES]
+export const OJS_ROUTES = [...MOUNTED, ...SOCKET_ROUTES]
 
 /** What the routes share is made here. */
 export type OjsParts = Omit<OjsContext, 'hub' | 'sampler'> & Pick<HubOptions, 'onRemoteCommit'>

@@ -1,0 +1,59 @@
+/** The pages: path, title, and the code, which is loaded when a page is first opened. */
+import type { ComponentType } from 'preact'
+
+export type PageProps = { readonly params: Readonly<Record<string, string>> }
+type Page = ComponentType<PageProps>
+
+export interface PageEntry {
+  readonly pattern: string
+  readonly title: string
+  readonly load: () => Promise<{ readonly default: Page }>
+}
+
+export interface NavEntry {
+  readonly path: string
+  readonly title: string
+  /** After `g`. */
+  readonly key: string
+}
+
+export const NAVIGATION: readonly { readonly title: string; readonly entries: readonly NavEntry[] }[] = [
+  {
+    title: 'Now',
+    entries: [
+      { path: '/', title: 'Overview', key: 'o' },
+      { path: '/errors', title: 'Errors', key: 'e' },
+      { path: '/gates', title: 'Gates', key: 'a' },
+    ],
+  },
+  {
+    title: 'Work',
+    entries: [
+      { path: '/instances', title: 'Instances', key: 'i' },
+      { path: '/operations', title: 'Bulk operations', key: 'b' },
+      { path: '/definitions', title: 'Definitions', key: 'd' },
+      { path: '/schedules', title: 'Schedules', key: 's' },
+    ],
+  },
+  {
+    title: 'Capacity',
+    entries: [
+      { path: '/queues', title: 'Queues and limits', key: 'q' },
+      { path: '/workers', title: 'Workers', key: 'w' },
+    ],
+  },
+  {
+    title: 'Connections',
+    entries: [
+      { path: '/inbox', title: 'Inbox', key: 'n' },
+      { path: '/sagas', title: 'Sagas', key: 'g' },
+      { path: '/webhooks', title: 'Webhooks', key: 'h' },
+      { path: '/keys', title: 'Keys and audit', key: 'k' },
+    ],
+  },
+]
+
+export const PAGES: readonly PageEntry[] = [
+  { pattern: '/', title: 'Overview', load: () => import('../pages/overview/overview.tsx') },
+  { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
+]
