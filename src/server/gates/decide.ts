@@ -60,7 +60,7 @@ export function decideRoutes(
   mount(app, DECIDE_ROUTES, { operations })
 }
 
-interface DecideContext {
+export interface DecideContext {
   readonly operations: Operations
 }
 
