@@ -1,8 +1,8 @@
 /** The dashboard: from an alert to the cause, to what can be done, to whether it helped. */
 import { render } from 'preact'
-import { readSession } from './app/session.ts'
+import { readSession } from './api/session.ts'
 import { Shell } from './app/shell.tsx'
-import { applyTheme } from './app/theme.ts'
+import { applyTheme } from './browser/theme.ts'
 
 applyTheme()
 void readSession()

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import {
   ALLOWED,
+  DASHBOARD_LAYERS,
+  DASHBOARD_USES,
   ENTRY_POINTS,
   MAY_HOLD_SQL,
   MOST_FILES_OF_A_DIRECTORY,
@@ -15,7 +17,9 @@ import {
 } from './walls/rules.ts'
 import { functionsOf, type Import, importsOf, type SourceFile, sourceFiles } from './walls/source.ts'
 
-const files = sourceFiles()
+const files = sourceFiles('src')
+const dashboard = sourceFiles('dashboard')
+const all = [...files, ...dashboard]
 const crossing = files.flatMap(importsOf).filter(({ from, to }) => directoryOf(from) !== directoryOf(to))
 
 /**
@@ -90,22 +94,52 @@ describe('boundaries', () => {
   })
 })
 
+describe('the dashboard', () => {
+  const layerOf = (path: string): string => path.split('/').slice(0, -1)[1] ?? ''
+
+  it('uses the server through its API: of src only its types, and what is made for any client', () => {
+    const found = dashboard
+      .flatMap(importsOf)
+      .filter(({ to, typesOnly }) => to.startsWith('src/') && !typesOnly && !DASHBOARD_USES.includes(to))
+    expect(found.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+
+  it('a layer imports only those below it', () => {
+    const found = dashboard.flatMap(importsOf).filter(({ from, to }) => {
+      if (!to.startsWith('dashboard/') || layerOf(from) === '' || layerOf(from) === layerOf(to)) return false
+      return !(DASHBOARD_LAYERS[layerOf(from)] ?? []).includes(layerOf(to))
+    })
+    expect(found.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+
+  it('a page imports no other page', () => {
+    const pageOf = (path: string): string | null => /^dashboard\/pages\/([\w-]+)\//.exec(path)?.[1] ?? null
+    const found = dashboard
+      .flatMap(importsOf)
+      .filter(({ from, to }) => pageOf(from) !== null && pageOf(to) !== null && pageOf(from) !== pageOf(to))
+    expect(found.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
+  })
+
+  it('writes no markup from data', () => {
+    const found = dashboard.filter(({ text }) => /innerHTML|insertAdjacentHTML|document\.write/.test(text))
+    expect(found.map(({ path }) => path)).toEqual([])
+  })
+})
+
 describe('sizes', () => {
   it(`a file has at most ${MOST_LINES_OF_A_FILE} lines`, () => {
-    const lines = files.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
+    const lines = all.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
     expectAtMost(lines, MOST_LINES_OF_A_FILE)
   })
 
   it(`a function has at most ${MOST_LINES_OF_A_FUNCTION} lines`, () => {
-    const longest = files.map(
-      (file) => [file.path, Math.max(0, ...functionsOf(file).map(({ lines }) => lines))] as const,
-    )
+    const longest = all.map((file) => [file.path, Math.max(0, ...functionsOf(file).map(({ lines }) => lines))] as const)
     expectAtMost(longest, MOST_LINES_OF_A_FUNCTION)
   })
 
   it(`a directory has at most ${MOST_FILES_OF_A_DIRECTORY} source files`, () => {
     const counts = new Map<string, number>()
-    for (const { path } of files) {
+    for (const { path } of all) {
       const directory = path.slice(0, path.lastIndexOf('/'))
       counts.set(directory, (counts.get(directory) ?? 0) + 1)
     }

@@ -1,6 +1,7 @@
 /** The keys that work on this page. */
+
+import { knownKeys } from '../browser/keys.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { knownKeys } from './keys.ts'
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
   return (

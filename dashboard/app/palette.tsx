@@ -2,10 +2,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { api } from '../api/client.ts'
+import { go, href } from '../browser/router.ts'
+import { pageActions, perform, whyNot } from '../ui/actions.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { pageActions, perform, whyNot } from './actions.tsx'
 import { NAVIGATION } from './pages.ts'
-import { go, href } from './router.ts'
 
 interface Entry {
   readonly id: string

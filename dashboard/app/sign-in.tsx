@@ -1,7 +1,7 @@
 /** Signs in with an API key, or with the local token of `petrel dev`. The browser keeps neither: it gets a cookie. */
 import { useSignal } from '@preact/signals'
+import { signIn } from '../api/session.ts'
 import { Problem } from '../ui/problem.tsx'
-import { signIn } from './session.ts'
 
 export function SignIn({ how }: { readonly how: 'none' | 'key' | 'token' }) {
   const key = useSignal('')

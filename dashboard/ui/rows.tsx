@@ -5,8 +5,8 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { useKeys } from '../app/keys.ts'
-import { go } from '../app/router.ts'
+import { useKeys } from '../browser/keys.ts'
+import { go } from '../browser/router.ts'
 
 export interface Column<Row> {
   readonly key: string
@@ -41,55 +41,19 @@ const BEYOND = 8
 
 export function Rows<Row>(props: RowsProps<Row>) {
   const { label, rows, columns, keyOf, hrefOf, onSelect, held, onEnd, empty, height } = props
-  const viewport = useRef<HTMLDivElement>(null)
-  const scroll = useSignal(0)
-  const visible = useSignal(600)
   const selected = useSignal<string | null>(null)
   const narrow = useNarrow()
+  const { viewport, first, last, scrolled } = useVisible(rows.length)
   const shown = columns.filter(({ optional }) => optional !== true || !narrow.value)
   const template = shown.map(({ width }) => width).join(' ')
-  const first = Math.max(0, Math.floor(scroll.value / ROW_HEIGHT) - BEYOND)
-  const last = Math.min(rows.length, Math.ceil((scroll.value + visible.value) / ROW_HEIGHT) + BEYOND)
-
-  useLayoutEffect(() => {
-    const box = viewport.current
-    if (box === null) return
-    const observer = new ResizeObserver(() => {
-      visible.value = box.clientHeight
-    })
-    observer.observe(box)
-    return () => observer.disconnect()
-  }, [])
   useEffect(() => {
     if (last >= rows.length - BEYOND && rows.length > 0) onEnd?.()
   }, [last, rows.length])
-
-  const move = (step: number): void => {
-    if (rows.length === 0) return
-    const at = rows.findIndex((row) => keyOf(row) === selected.value)
-    const next = Math.min(rows.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step))
-    const row = rows[next] as Row
-    selected.value = keyOf(row)
-    onSelect?.(row)
-    const box = viewport.current
-    if (box === null) return
-    const top = next * ROW_HEIGHT
-    if (top < box.scrollTop) box.scrollTop = top
-    else if (top + ROW_HEIGHT > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW_HEIGHT - box.clientHeight
-  }
-  const open = (): void => {
-    const row = rows.find((one) => keyOf(one) === selected.value)
-    if (row !== undefined && hrefOf !== undefined) go(hrefOf(row))
-  }
-  useKeys(
-    [
-      { keys: 'j', what: 'next row', run: () => move(1) },
-      { keys: 'k', what: 'previous row', run: () => move(-1) },
-      { keys: 'Enter', what: 'open the row', run: open },
-    ],
-    [rows, hrefOf],
-  )
+  useRowKeys(props, selected, viewport)
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>
+  const hold = (value: boolean): void => {
+    if (held !== undefined) held.value = value
+  }
   return (
     <div class="rows" role="table" aria-label={label} aria-rowcount={rows.length + 1}>
       <div class="rows-head" role="row" style={{ gridTemplateColumns: template }}>
@@ -106,43 +70,125 @@ export function Rows<Row>(props: RowsProps<Row>) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard
         tabIndex={0}
         style={{ height: height ?? `min(${rows.length * ROW_HEIGHT + 2}px, 70vh)` }}
-        onScroll={(event) => {
-          scroll.value = event.currentTarget.scrollTop
-        }}
-        onMouseEnter={() => held !== undefined && (held.value = true)}
-        onMouseLeave={() => held !== undefined && (held.value = false)}
+        onScroll={scrolled}
+        onMouseEnter={() => hold(true)}
+        onMouseLeave={() => hold(false)}
       >
         <div class="rows-space" style={{ height: `${rows.length * ROW_HEIGHT}px` }} role="presentation">
-          {rows.slice(first, last).map((row, i) => {
-            const key = keyOf(row)
-            return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard opens the selected row by Enter
-              <div
-                key={key}
-                role="row"
-                aria-rowindex={first + i + 2}
-                class={`rows-row ${key === selected.value ? 'selected' : ''} ${hrefOf === undefined && onSelect === undefined ? '' : 'opens'}`}
-                style={{ gridTemplateColumns: template, transform: `translateY(${(first + i) * ROW_HEIGHT}px)` }}
-                onClick={(event) => {
-                  selected.value = key
-                  onSelect?.(row)
-                  if (hrefOf === undefined || isControl(event.target) || window.getSelection()?.isCollapsed === false)
-                    return
-                  go(hrefOf(row))
-                }}
-              >
-                {shown.map(({ key: column, numeric, cell }) => (
-                  <span key={column} role="cell" class={numeric === true ? 'n' : ''}>
-                    {cell(row)}
-                  </span>
-                ))}
-              </div>
-            )
-          })}
+          {rows.slice(first, last).map((row, i) => (
+            <RowLine
+              key={keyOf(row)}
+              row={row}
+              index={first + i}
+              columns={shown}
+              template={template}
+              isSelected={keyOf(row) === selected.value}
+              href={hrefOf?.(row) ?? null}
+              onSelect={() => {
+                selected.value = keyOf(row)
+                onSelect?.(row)
+              }}
+              selects={onSelect !== undefined}
+            />
+          ))}
         </div>
       </div>
     </div>
   )
+}
+
+interface LineProps<Row> {
+  readonly row: Row
+  readonly index: number
+  readonly columns: readonly Column<Row>[]
+  readonly template: string
+  readonly isSelected: boolean
+  readonly href: string | null
+  readonly onSelect: () => void
+  /** A click does something even where it leads nowhere. */
+  readonly selects: boolean
+}
+
+function RowLine<Row>({ row, index, columns, template, isSelected, href, onSelect, selects }: LineProps<Row>) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard opens the selected row by Enter
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      class={`rows-row ${isSelected ? 'selected' : ''} ${href === null && !selects ? '' : 'opens'}`}
+      style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW_HEIGHT}px)` }}
+      onClick={(event) => {
+        onSelect()
+        // A click that ends a selection of text does not leave the page.
+        if (href === null || isControl(event.target) || window.getSelection()?.isCollapsed === false) return
+        go(href)
+      }}
+    >
+      {columns.map(({ key, numeric, cell }) => (
+        <span key={key} role="cell" class={numeric === true ? 'n' : ''}>
+          {cell(row)}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+/** Which rows are in view, and some beyond. */
+function useVisible(count: number) {
+  const viewport = useRef<HTMLDivElement>(null)
+  const top = useSignal(0)
+  const height = useSignal(600)
+  useLayoutEffect(() => {
+    const box = viewport.current
+    if (box === null) return
+    const observer = new ResizeObserver(() => {
+      height.value = box.clientHeight
+    })
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [count === 0])
+  return {
+    viewport,
+    first: Math.max(0, Math.floor(top.value / ROW_HEIGHT) - BEYOND),
+    last: Math.min(count, Math.ceil((top.value + height.value) / ROW_HEIGHT) + BEYOND),
+    scrolled: (event: Event): void => {
+      top.value = (event.currentTarget as HTMLElement).scrollTop
+    },
+  }
+}
+
+function useRowKeys<Row>(
+  { rows, keyOf, hrefOf, onSelect }: RowsProps<Row>,
+  selected: Signal<string | null>,
+  viewport: { readonly current: HTMLDivElement | null },
+): void {
+  const move = (step: number): void => {
+    if (rows.length === 0) return
+    const at = rows.findIndex((row) => keyOf(row) === selected.value)
+    const next = Math.min(rows.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step))
+    const row = rows[next] as Row
+    selected.value = keyOf(row)
+    onSelect?.(row)
+    if (viewport.current !== null) scrollTo(viewport.current, next)
+  }
+  const open = (): void => {
+    const row = rows.find((one) => keyOf(one) === selected.value)
+    if (row !== undefined && hrefOf !== undefined) go(hrefOf(row))
+  }
+  useKeys(
+    [
+      { keys: 'j', what: 'next row', run: () => move(1) },
+      { keys: 'k', what: 'previous row', run: () => move(-1) },
+      { keys: 'Enter', what: 'open the row', run: open },
+    ],
+    [rows, hrefOf],
+  )
+}
+
+function scrollTo(box: HTMLElement, index: number): void {
+  const top = index * ROW_HEIGHT
+  if (top < box.scrollTop) box.scrollTop = top
+  else if (top + ROW_HEIGHT > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW_HEIGHT - box.clientHeight
 }
 
 function isControl(target: EventTarget | null): boolean {

@@ -1,6 +1,6 @@
 /** Tabs, kept in the address as `?tab=`. The arrow keys move between them. */
 import type { ComponentChildren } from 'preact'
-import { param, setQuery } from '../app/router.ts'
+import { param, setQuery } from '../browser/router.ts'
 
 export interface Tab {
   readonly id: string

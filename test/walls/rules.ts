@@ -257,3 +257,20 @@ export const MAY_HOLD_SQL: readonly string[] = ['src/store/', 'src/notations/sag
 /** Code that depends on the notation belongs in the directory of that notation. */
 export const NOTATION_CHECK = /\bdialect (?:===|!==) '|switch \([^)]*\bdialect\)/g
 export const NOTATIONS = 'src/notations/'
+
+/** What each directory of the dashboard may import from the others. */
+export const DASHBOARD_LAYERS: Readonly<Record<string, readonly string[]>> = {
+  // The address, the keyboard and the colours of the window.
+  browser: [],
+  // The server: its answers, changes, and who the user is.
+  api: ['browser'],
+  ui: ['browser', 'api'],
+  graph: ['browser', 'api', 'ui'],
+  timeline: ['browser', 'api', 'ui'],
+  pages: ['browser', 'api', 'ui', 'graph', 'timeline'],
+  // What surrounds the pages.
+  app: ['browser', 'api', 'ui', 'pages'],
+}
+
+/** Code of src, besides types, that the dashboard may contain: pure, and without Node. */
+export const DASHBOARD_USES: readonly string[] = ['src/http/describe/client.ts', 'src/model/search/fields.ts']

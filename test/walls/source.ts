@@ -27,11 +27,11 @@ export interface FunctionSpan {
   readonly lines: number
 }
 
-/** All source files except unit tests. */
-export function sourceFiles(): readonly SourceFile[] {
-  return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .map((name) => join('src', name).replaceAll('\\', '/'))
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+/** All source files below a folder, except unit tests. */
+export function sourceFiles(folder: 'src' | 'dashboard'): readonly SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name).replaceAll('\\', '/'))
+    .filter((path) => /\.tsx?$/.test(path) && !/\.(?:test|d)\.ts$/.test(path))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 }

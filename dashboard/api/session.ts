@@ -1,7 +1,7 @@
 /** Who the user is, and what the user may do: shown, and used to disable actions with the reason. */
 import { signal } from '@preact/signals'
 import type { Scope } from '../../src/operations/caller.ts'
-import { AnswerError, api } from '../api/client.ts'
+import { AnswerError, api } from './client.ts'
 
 export interface Session {
   readonly signed_in: boolean

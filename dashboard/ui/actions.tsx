@@ -6,11 +6,11 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Scope } from '../../src/operations/caller.ts'
 import { AnswerError } from '../api/client.ts'
-import { CopyButton } from '../ui/copy.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Problem } from '../ui/problem.tsx'
-import { toast } from '../ui/toast.tsx'
-import { refusal } from './session.ts'
+import { refusal } from '../api/session.ts'
+import { CopyButton } from './copy.tsx'
+import { Dialog } from './dialog.tsx'
+import { Problem } from './problem.tsx'
+import { toast } from './toast.tsx'
 
 export interface Action {
   readonly id: string
