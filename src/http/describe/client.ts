@@ -65,9 +65,18 @@ export function clientOf<R extends readonly AnyRoute[]>(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
-    const reply: unknown = await response.json()
+    const reply = read(await response.text())
     if (response.ok) return reply
-    throw new AnswerError(response.status, (reply as { readonly error?: Partial<AnswerError> }).error ?? {})
+    throw new AnswerError(response.status, (reply as { readonly error?: Partial<AnswerError> } | null)?.error ?? {})
   }
   return call as Client<R[number]>
+}
+
+/** null: empty, or not from Petrel, such as the error page of a proxy. */
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
