@@ -35,7 +35,7 @@ export function ScheduleDetail({ row }: { readonly row: ScheduleRow }) {
         <h3>Next fires</h3>
         {row.disabled_reason !== null && <p class="problem">{row.disabled_reason}</p>}
         {!next.enabled && <p class="dim">Paused: it would fire at these times if it were resumed now.</p>}
-        <table>
+        <table class="times">
           <thead>
             <tr>
               <th scope="col">UTC</th>
@@ -47,7 +47,7 @@ export function ScheduleDetail({ row }: { readonly row: ScheduleRow }) {
             {next.times.map(({ at, local }) => (
               <tr key={at}>
                 <td>{at.slice(0, 19).replace('T', ' ')}</td>
-                <td>{local.replace('T', ' ')}</td>
+                <td>{local.replace('T', ' ').replace(/\.\d+/, ' ')}</td>
                 <td>
                   <Moment at={at} />
                 </td>
