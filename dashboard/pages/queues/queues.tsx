@@ -5,7 +5,7 @@ import { useLive } from '../../api/live.ts'
 import { param, setQuery } from '../../browser/router.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { Problem } from '../../ui/problem.tsx'
-import { Rows } from '../../ui/rows.tsx'
+import { type Column, Rows } from '../../ui/rows.tsx'
 import { State } from '../../ui/state.tsx'
 import { Limits } from './limits.tsx'
 import { QueueDetail } from './queue-detail.tsx'
@@ -39,53 +39,57 @@ export default function Queues() {
             command={'petrel submit mail.send.v1 \'{"to":"ann"}\' --queue mail'}
           />
         }
-        columns={[
-          { key: 'state', title: 'State', width: '6rem', cell: ({ state }) => <State state={state} /> },
-          {
-            key: 'name',
-            title: 'Queue',
-            width: 'minmax(6rem, 2fr)',
-            cell: ({ name }) => <bdi title={name}>{name}</bdi>,
-          },
-          { key: 'due', title: 'Due', width: '5rem', numeric: true, cell: ({ counts }) => count(counts.available) },
-          {
-            key: 'active',
-            title: 'Active',
-            width: '4.5rem',
-            numeric: true,
-            cell: ({ counts }) => count(counts.active),
-          },
-          {
-            key: 'later',
-            title: 'Later',
-            width: '5rem',
-            numeric: true,
-            optional: true,
-            cell: ({ counts }) => count(counts.scheduled + counts.retryable + counts.pending),
-          },
-          {
-            key: 'done',
-            title: 'Done a minute',
-            width: '7rem',
-            numeric: true,
-            optional: true,
-            cell: ({ throughput }) => throughput.processed_per_minute.toFixed(1),
-          },
-          {
-            key: 'failed',
-            title: 'Failed a minute',
-            width: '7rem',
-            numeric: true,
-            optional: true,
-            cell: ({ throughput }) => throughput.failed_per_minute.toFixed(1),
-          },
-        ]}
+        columns={COLUMNS}
       />
       {chosen !== undefined && <QueueDetail key={chosen.name} name={chosen.name} onChange={refresh} />}
       <Limits limits={limits.data.value} error={limits.error.value} />
     </div>
   )
 }
+
+type Queue = Awaited<ReturnType<typeof readQueues>>[number]
+
+const COLUMNS: readonly Column<Queue>[] = [
+  { key: 'state', title: 'State', width: '6rem', cell: ({ state }) => <State state={state} /> },
+  {
+    key: 'name',
+    title: 'Queue',
+    width: 'minmax(6rem, 2fr)',
+    cell: ({ name }) => <bdi title={name}>{name}</bdi>,
+  },
+  { key: 'due', title: 'Due', width: '5rem', numeric: true, cell: ({ counts }) => count(counts.available) },
+  {
+    key: 'active',
+    title: 'Active',
+    width: '4.5rem',
+    numeric: true,
+    cell: ({ counts }) => count(counts.active),
+  },
+  {
+    key: 'later',
+    title: 'Later',
+    width: '5rem',
+    numeric: true,
+    optional: true,
+    cell: ({ counts }) => count(counts.scheduled + counts.retryable + counts.pending),
+  },
+  {
+    key: 'done',
+    title: 'Done a minute',
+    width: '7rem',
+    numeric: true,
+    optional: true,
+    cell: ({ throughput }) => throughput.processed_per_minute.toFixed(1),
+  },
+  {
+    key: 'failed',
+    title: 'Failed a minute',
+    width: '7rem',
+    numeric: true,
+    optional: true,
+    cell: ({ throughput }) => throughput.failed_per_minute.toFixed(1),
+  },
+]
 
 async function readQueues(signal: AbortSignal) {
   const { items } = await api('GET /ojs/v1/admin/queues', { query: { per_page: PAGE }, signal })

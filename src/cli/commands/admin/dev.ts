@@ -23,21 +23,21 @@ interface DevOptions extends HttpOptions, ToolOptions {
 export function defineDev(program: Command): void {
   const command = program
     .command('dev')
-    .description('everything in one process on the embedded store, with a demo workflow')
+    .description('everything in one process on the embedded store, with examples')
     .option('--handlers <module>', 'also execute the types of this module')
-    .option('--no-demo', 'without the demo workflow')
+    .option('--no-demo', 'without the examples')
     .option('--no-tools', 'do not execute the steps of playbooks')
   jsonOption(storeOptions(natsOptions(httpOptions(toolOptions(command))))).action(act<DevOptions>(dev))
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const stop = interrupted()
-  const demo = options.demo ? await import('../../process/demo.ts') : null
+  const demo = options.demo ? await loadDemo() : null
   const module = await (await import('../../run/handlers.ts')).loadModule(options.handlers)
   const own = options.tools
     ? withSteps(module.handlers, await makeTools(options, module.tools), ownSecrets(options))
     : module.handlers
-  const handlers = demo === null ? own : demo.addDemoHandlers(own)
+  const handlers = demo === null ? own : demo.addExampleHandlers(demo.addDemoHandlers(own))
   const token = devToken(options.data ?? '.petrel')
   const service = await startService({
     shared: options,
@@ -59,7 +59,10 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
     terminal.print()
   }
   try {
-    if (demo !== null) await runDemo(terminal, service, await demo.demoDefinition(), stop.signal)
+    if (demo !== null) {
+      await runDemo(terminal, service, await demo.demoDefinition(), stop.signal)
+      if (!stop.signal.aborted) await demo.startExamples(service)
+    }
     if (!terminal.json && !stop.signal.aborted) printWhereToLook(terminal, url, options, token)
     await untilAborted(stop.signal)
   } finally {
@@ -71,10 +74,15 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   return EXIT.ok
 }
 
+async function loadDemo() {
+  const [first, examples] = await Promise.all([import('../../demo/first.ts'), import('../../demo/examples.ts')])
+  return { ...first, ...examples }
+}
+
 async function runDemo(
   terminal: Terminal,
   { engine }: Service,
-  definition: Awaited<ReturnType<typeof import('../../process/demo.ts').demoDefinition>>,
+  definition: Awaited<ReturnType<typeof import('../../demo/first.ts').demoDefinition>>,
   signal: AbortSignal,
 ): Promise<void> {
   const { follow } = await import('../../run/follow.ts')
@@ -93,8 +101,8 @@ function printWhereToLook(terminal: Terminal, url: string, options: DevOptions, 
         : ' --store …'
   terminal.print()
   terminal.print('Where to look:')
-  terminal.print(`  ${url}/?token=${token}    the latest instances`)
-  terminal.print(`  curl -H "Authorization: Bearer $(cat ${file})" ${url}/v1/instances    the same as JSON`)
+  terminal.print(`  ${url}/?token=${token}    the dashboard`)
+  terminal.print(`  curl -H "Authorization: Bearer $(cat ${file})" ${url}/v1/instances    instances as JSON`)
   terminal.print(`  petrel ls${where}, petrel show ID${where}`)
   if (existsSync('examples/order.chain.yaml')) {
     terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')

@@ -1,4 +1,4 @@
-/** The small workflow `petrel dev` runs at its start: a chain with a group inside, one job of which needs a retry. */
+/** The small workflow that `petrel dev` runs, and follows, at its start: a chain with a group inside, one job of which needs a retry. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Definition } from '../../notations/source/definition.ts'
 import { readDefinition } from '../../operations/definitions/read.ts'
