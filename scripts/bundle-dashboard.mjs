@@ -67,6 +67,9 @@ const { output: made } = await build({
 const app = made.find((chunk) => chunk.type === 'chunk' && chunk.isEntry)
 if (app === undefined) throw new Error('the dashboard has no entry')
 
+const libraries = ['uplot/dist/uPlot.min.css'].map((file) =>
+  fs.readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8'),
+)
 const styles = fs
   .readdirSync(join(source, 'styles'))
   .sort()
@@ -74,7 +77,7 @@ const styles = fs
 const page = fs
   .readFileSync(join(source, 'index.html'), 'utf8')
   .replace('%app%', `/ui/assets/${app.fileName}`)
-  .replace('%styles%', asset('styles.css', minified(styles.join('\n'))))
+  .replace('%styles%', asset('styles.css', minified([...libraries, ...styles].join('\n'))))
   .replace('%icon%', asset('icon.svg', fs.readFileSync(join(source, 'icon.svg'), 'utf8')))
 fs.writeFileSync(join(folder, 'index.html'), page)
 
