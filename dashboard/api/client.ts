@@ -1,7 +1,7 @@
 /** The API of the server, typed by the descriptions of its routes. */
 import { AnswerError, clientOf } from '../../src/http/describe/client.ts'
 import type { DESCRIBED_ROUTES } from '../../src/server/routes.ts'
-import { reached, unreachable } from './connection.ts'
+import { reached, refused, unreachable } from './connection.ts'
 
 export { AnswerError }
 
@@ -10,6 +10,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
   try {
     const response = await fetch(input, init)
     reached()
+    if (response.status === 401) refused()
     return response
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) unreachable()

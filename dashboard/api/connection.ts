@@ -49,3 +49,15 @@ export async function tryAgain(): Promise<void> {
     unreachable()
   }
 }
+
+const refusals = new Set<() => void>()
+
+/** Called when the server no longer knows the user: the sign-in has ended. */
+export function onRefusal(listener: () => void): () => void {
+  refusals.add(listener)
+  return () => refusals.delete(listener)
+}
+
+export function refused(): void {
+  for (const listener of refusals) listener()
+}

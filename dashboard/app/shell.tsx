@@ -3,7 +3,7 @@ import { signal, useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { liveness, pauseLive } from '../api/changes.ts'
-import { onReturn, outage, tryAgain } from '../api/connection.ts'
+import { onRefusal, onReturn, outage, tryAgain } from '../api/connection.ts'
 import { mustSignIn, readSession, session, signOut } from '../api/session.ts'
 import { useKeys } from '../browser/keys.ts'
 import { go, href, match, path } from '../browser/router.ts'
@@ -25,6 +25,8 @@ const close = (): void => {
 
 export function Shell() {
   useEffect(() => onReturn(() => void readSession()), [])
+  // Where a sign-in is possible, an answer of 401 means that it has ended; that of a wrong key does not concern it.
+  useEffect(() => onRefusal(() => void (session.value?.signed_in === true && readSession())), [])
   useShellKeys()
   const who = session.value
   return (
