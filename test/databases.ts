@@ -16,9 +16,8 @@ import pg from 'pg'
 import { openStore } from '../src/store/open.ts'
 import { cleanDatabase, fingerprint, readSeeds, type Seeds } from './clean-database.ts'
 
-const SCHEMA = ['migrations', 'repeatable'].map(
-  (folder) => new URL(`../src/store/postgres/${folder}/`, import.meta.url),
-)
+const STORE = new URL('../src/store/postgres/', import.meta.url)
+const SCHEMA = ['migrations', 'repeatable'].map((folder) => new URL(`${folder}/`, STORE))
 /** An arbitrary number that no other lock uses. */
 const LOCK = 5_120_448_907
 
@@ -163,7 +162,9 @@ export class Databases {
 
   /** Of databases that are interchangeable. */
   async kind(): Promise<string> {
-    const hash = createHash('sha256').update(this.#apart)
+    const hash = createHash('sha256')
+      .update(this.#apart)
+      .update(readFileSync(new URL('baseline.sql', STORE)))
     for (const folder of SCHEMA) {
       for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)))
     }

@@ -1,13 +1,7 @@
 /** Failures for good, grouped by their cause. docs/operate/errors.md describes the states. */
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
-import {
-  type ErrorGroupRow,
-  type ErrorGroupState,
-  type GroupChange,
-  groupCursorText,
-  parseGroupCursor,
-} from '../model/errors/groups.ts'
+import type { ErrorGroupRow, ErrorGroupState, GroupChange } from '../model/errors/groups.ts'
 
 export interface ErrorGroupFilter {
   readonly tenant?: string
@@ -41,6 +35,7 @@ export class ErrorGroups {
   }
 
   async list({ tenant, states, text, limit, before }: ErrorGroupFilter = {}): Promise<ErrorGroupsFound> {
+    const { groupCursorText, parseGroupCursor } = await import('../model/errors/groups.ts')
     const cursor = before === undefined ? null : parseGroupCursor(before)
     if (before !== undefined && cursor === null) {
       throw new PetrelError('invalid_request', `before must be the next of a page, not '${before}'`)

@@ -7,10 +7,8 @@ import { PetrelError } from '../kernel/errors.ts'
 import type { PausedTimeouts } from '../model/pauses/pauses.ts'
 import type { Preview, RepeatAsked } from '../model/queries/repeats.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
-import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import { SLOT } from '../net/slots.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
 import type { Marking, MarkingAsked } from '../views/pictures/marking.ts'
 import type { Timeline, TimelineAsked } from '../views/pictures/timeline.ts'
@@ -196,6 +194,7 @@ export class InstanceHandle<Result = unknown> {
 
   /** What its context holds, by name. A value that is too long to be shown is a marker with its size. */
   async context(): Promise<{ readonly [name: string]: Json }> {
+    const [{ SLOT }, { PAGE_BYTES }] = await Promise.all([import('../net/slots.ts'), import('../model/shown.ts')])
     const slots = await this.#engine.queries.slots({
       instanceId: this.id,
       prefix: SLOT.context.prefix,

@@ -11,14 +11,15 @@ export interface OpenOptions extends Omit<EngineOptions, 'store' | 'closeStore' 
 /** The engine closes the store when it is closed. */
 export async function openEngine(url: string, options: OpenOptions = {}): Promise<Engine> {
   const { migrate = true, ...engineOptions } = options
-  const [{ openStore }, { Engine }, { VOCABULARIES }] = await Promise.all([
-    import('../store/open.ts'),
-    import('../engine/engine.ts'),
-    import('../notations/vocabularies.ts'),
-  ])
+  const { openStore } = await import('../store/open.ts')
   const store = await openStore(url)
   try {
-    if (migrate) await store.migrate()
+    // The engine is loaded while a server migrates.
+    const [, { Engine }, { VOCABULARIES }] = await Promise.all([
+      migrate ? store.migrate() : null,
+      import('../engine/engine.ts'),
+      import('../notations/vocabularies.ts'),
+    ])
     return await Engine.open({ ...engineOptions, vocabularies: VOCABULARIES, store, closeStore: true })
   } catch (error) {
     await store.close().catch(() => undefined)

@@ -1,10 +1,9 @@
 import type { EngineApi } from '../engine/api.ts'
 import { missing, PetrelError } from '../kernel/errors.ts'
 import type { ScheduleRow } from '../model/rows.ts'
-import { type Fired, type FireRow, type ListedSchedule, type Overlap, scheduleKey } from '../model/schedules/fires.ts'
+import type { Fired, FireRow, ListedSchedule, Overlap } from '../model/schedules/fires.ts'
 import type { Json } from '../net/net.ts'
 import { buildWorkflow } from '../notations/ojs/compile/builder.ts'
-import { scheduleNamed, timesFrom, withLast } from '../operations/schedules/timetable.ts'
 import type { Step } from './builders.ts'
 import { enqueueParams } from './enqueue.ts'
 
@@ -28,6 +27,9 @@ export interface RunScheduleOptions {
   /** Recorded in the history. */
   readonly by?: string
 }
+
+/** Loaded when needed: most programs do not look at a timetable. */
+const timetables = () => import('../operations/schedules/timetable.ts')
 
 /**
  * Start a job or a workflow by the clock. `list`, `next`, `history` and `run` also know the triggers of deployed
@@ -62,6 +64,7 @@ export class Schedules {
     readonly limit?: number
     readonly after?: ListedSchedule
   } = {}): Promise<readonly ListedSchedule[]> {
+    const { withLast } = await timetables()
     const { timetable } = this.#engine.queries
     const rows = await timetable.page({ tenant: null, withInbox: true, after: after?.ref ?? null, limit })
     return withLast(timetable, rows)
@@ -69,6 +72,7 @@ export class Schedules {
 
   /** Its next times, by the clock of the store. */
   async next(id: string, { count = 5 }: { readonly count?: number } = {}): Promise<readonly Date[]> {
+    const { timesFrom } = await timetables()
     const row = await this.#find(id)
     return timesFrom(row, await this.#engine.queries.now(), count).map(({ at }) => new Date(at))
   }
@@ -78,6 +82,7 @@ export class Schedules {
     id: string,
     { limit = 50, before }: { readonly limit?: number; readonly before?: FireRow } = {},
   ): Promise<readonly FireRow[]> {
+    const { scheduleKey } = await import('../model/schedules/fires.ts')
     const schedule = scheduleKey((await this.#find(id)).ref)
     return this.#engine.queries.timetable.fires({ schedule, before: before?.id ?? null, limit })
   }
@@ -110,6 +115,7 @@ export class Schedules {
   }
 
   async #find(id: string): Promise<ListedSchedule> {
+    const { scheduleNamed } = await timetables()
     const row = await scheduleNamed(this.#engine.queries.timetable, id, [id])
     if (row === null) throw missing('schedule', id)
     return row

@@ -2,6 +2,8 @@
  * The files that make the schema of a store.
  *
  * Numbered migrations (migrations/0001_name.sql) are applied once each, in order, and never change after their release.
+ * The baseline (baseline.sql) makes in one step what the first of them make one after another; a new database starts
+ * with it (decision 049).
  * Repeatable files (repeatable/10_name.sql) contain the current text of all views, triggers and functions. A file is
  * applied when the database has another text of it, and all of them, in order, after any numbered migration.
  *
@@ -9,7 +11,7 @@
  * this build lacks, was migrated by a newer build and is refused: an old process would restore its own text (decision
  * 031).
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { codeFile } from '../files.ts'
 import { sha256 } from '../kernel/hash.ts'
 import { StoreUnusableError } from '../kernel/store-errors.ts'
@@ -28,7 +30,14 @@ export interface Repeatable {
   readonly checksum: string
 }
 
+export interface Baseline {
+  /** The number of the last migration that it contains. */
+  readonly through: number
+  readonly sql: string
+}
+
 export interface SchemaFiles {
+  readonly baseline: Baseline | null
   readonly migrations: readonly Migration[]
   readonly repeatables: readonly Repeatable[]
 }
@@ -46,10 +55,10 @@ export interface Migrated {
   readonly version: number
 }
 
-const read = new Map<string, Promise<SchemaFiles>>()
+const read = new Map<string, SchemaFiles>()
 
 /** Reads the files once per process. */
-export function readSchemaFiles(store: 'postgres' | 'sqlite'): Promise<SchemaFiles> {
+export function readSchemaFiles(store: 'postgres' | 'sqlite'): SchemaFiles {
   let files = read.get(store)
   if (files === undefined) {
     files = readFolders(codeFile(`store/${store}/`))
@@ -58,12 +67,13 @@ export function readSchemaFiles(store: 'postgres' | 'sqlite'): Promise<SchemaFil
   return files
 }
 
-async function readFolders(folder: URL): Promise<SchemaFiles> {
-  const [migrations, repeatables] = await Promise.all([
-    readSql(new URL('migrations/', folder), /^\d{4}_\w+\.sql$/),
-    readSql(new URL('repeatable/', folder), /^\d\d_\w+\.sql$/),
-  ])
+/** Synchronously: as many reads at once in the thread pool take several times as long. */
+function readFolders(folder: URL): SchemaFiles {
+  const baseline = readFileSync(new URL('baseline.sql', folder), 'utf8')
+  const migrations = readSql(new URL('migrations/', folder), /^\d{4}_\w+\.sql$/)
+  const repeatables = readSql(new URL('repeatable/', folder), /^\d\d_\w+\.sql$/)
   return {
+    baseline: { through: throughOf(baseline), sql: baseline },
     migrations: migrations.map((file) => ({
       ...file,
       version: Number(file.name.slice(0, 4)),
@@ -79,14 +89,20 @@ interface SqlFile {
   readonly checksum: string
 }
 
-async function readSql(folder: URL, pattern: RegExp): Promise<SqlFile[]> {
-  const files = (await readdir(folder)).filter((file) => pattern.test(file)).sort()
-  return Promise.all(
-    files.map(async (file) => {
-      const sql = await readFile(new URL(file, folder), 'utf8')
-      return { name: file.slice(0, -4), sql, checksum: sha256(sql) }
-    }),
-  )
+function readSql(folder: URL, pattern: RegExp): SqlFile[] {
+  const files = readdirSync(folder)
+    .filter((file) => pattern.test(file))
+    .sort()
+  return files.map((file) => {
+    const sql = readFileSync(new URL(file, folder), 'utf8')
+    return { name: file.slice(0, -4), sql, checksum: sha256(sql) }
+  })
+}
+
+function throughOf(baseline: string): number {
+  const match = /^-- Migrations 1 to (\d+)\.\n/.exec(baseline)
+  if (match === null) throw new Error('baseline.sql must begin with its migrations, as in "-- Migrations 1 to 34."')
+  return Number(match[1])
 }
 
 function revisionOf({ name, sql }: SqlFile): number {
@@ -114,6 +130,20 @@ export function missingMigrations(
   }
   const versions = new Set(applied.map((row) => row.version))
   return migrations.filter((migration) => !versions.has(migration.version))
+}
+
+/** Files to apply, in order; `baseline` replaces the migrations that it contains. */
+export interface DueMigrations {
+  readonly missing: readonly Migration[]
+  readonly baseline: Baseline | null
+  /** Those that follow the baseline. */
+  readonly single: readonly Migration[]
+}
+
+export function dueMigrations(files: SchemaFiles, applied: readonly AppliedMigration[]): DueMigrations {
+  const missing = missingMigrations(files, applied)
+  const baseline = applied.length === 0 ? files.baseline : null
+  return { missing, baseline, single: missing.filter(({ version }) => version > (baseline?.through ?? 0)) }
 }
 
 /** Throws if a newer build has applied its repeatable files. */

@@ -66,7 +66,7 @@ describe('docs/schema.md', () => {
     'has the tables, views and columns of $name',
     async (store) => {
       const subject = await store.open()
-      await subject.migrate(await readSchemaFiles(store.name))
+      await subject.migrate(readSchemaFiles(store.name))
       const found = (await subject.sql(COLUMNS[store.name])).map(
         (row) => `${row['relation']}.${row['column']} ${row['type']}`,
       )

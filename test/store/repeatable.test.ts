@@ -36,7 +36,7 @@ describe.each(SCHEMA_STORES.filter((store) => store.installed))('repeatable file
   let subject: SchemaSubject
 
   beforeAll(async () => {
-    files = await readSchemaFiles(store.name)
+    files = readSchemaFiles(store.name)
   })
   beforeEach(async () => {
     subject = await store.open()
@@ -173,7 +173,7 @@ describe.each(POSTGRES)('repeatable files on postgres', (store) => {
   let subject: SchemaSubject
 
   beforeEach(async () => {
-    files = await readSchemaFiles('postgres')
+    files = readSchemaFiles('postgres')
     subject = await store.open()
     await subject.migrate(files)
   })

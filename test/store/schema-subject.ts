@@ -16,6 +16,7 @@ export interface SchemaSubject {
   applyNumbered(files: SchemaFiles, upTo: number): Promise<void>
   /** Several statements; the rows of a single one. */
   sql(text: string): Promise<readonly Record<string, unknown>[]>
+  tables(): Promise<readonly string[]>
   /** One text per table, column, index, constraint, view, trigger and function. */
   schema(): Promise<readonly string[]>
   close(): Promise<void>
@@ -57,6 +58,10 @@ async function openSqliteSubject(): Promise<SchemaSubject> {
         row: 'INSERT INTO workflow_migration (applied_at, version, name, checksum) VALUES (0,',
       }),
     sql,
+    tables: async () =>
+      (await sql(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)).map(({ name }) =>
+        String(name),
+      ),
     schema: async () => {
       // Views and triggers in the order of their creation, which decides which of several triggers runs first.
       const rows = await sql(`SELECT type, name, tbl_name, replace(sql, 'IF NOT EXISTS ', '') AS sql FROM sqlite_master
@@ -87,6 +92,11 @@ async function openPostgresSubject(): Promise<SchemaSubject> {
         row: 'INSERT INTO workflow.workflow_migration (version, name, checksum) VALUES (',
       }),
     sql,
+    tables: async () =>
+      (
+        await sql(`SELECT oid::regclass::text AS name FROM pg_class
+          WHERE relnamespace = 'workflow'::regnamespace AND relkind = 'r'`)
+      ).map(({ name }) => String(name)),
     schema: async () => (await sql(CATALOG)).map(({ thing }) => thing as string),
     close: async () => {
       await client.end()

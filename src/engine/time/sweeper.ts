@@ -92,16 +92,16 @@ export class Sweeper {
 
   /**
    * Sweeps once before this process hands out work, so that no step begins after a deadline of its workflow that passed while
-   * no process was running. A slow store delays the start only for a limited time.
+   * no process was running. A slow store delays the start only for a limited time. When work will be due next is found out
+   * afterwards.
    */
   async start(): Promise<void> {
     this.#started = true
-    const first = this.#tick()
     let timer: NodeJS.Timeout | undefined
-    const enough = new Promise<void>((resolve) => {
+    await new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CATCH_UP_MS)
+      void this.#tick(resolve).finally(resolve)
     })
-    await Promise.race([first, enough])
     clearTimeout(timer)
   }
 
@@ -205,7 +205,7 @@ export class Sweeper {
     this.#timer = setTimeout(() => void this.#tick(), delay).unref()
   }
 
-  async #tick(): Promise<void> {
+  async #tick(swept = (): void => {}): Promise<void> {
     const { store, logger, transactor, pollMs } = this.#deps
     this.#nextAt = Number.POSITIVE_INFINITY
     let next = transactor.nowMs + pollMs
@@ -213,6 +213,7 @@ export class Sweeper {
       const began = await store.now()
       transactor.clockOffsetMs = began - Date.now()
       await this.#swept()
+      swept()
       // Everything that was due when this pass began has been handled. If it is still due, the next poll tries again;
       // to try
       // more often would not help.

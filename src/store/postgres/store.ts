@@ -67,8 +67,6 @@ export interface PostgresParams {
 /** How long this process may continue after another has migrated the database to a schema it does not know. */
 const SCHEMA_EVERY_MS = 5_000
 
-const HELLO: Call = { statement: statement('SELECT 1'), values: [] }
-
 const MOVE_CLOCK = statement(
   `INSERT INTO workflow.workflow_setting (key, value) VALUES ('clock_offset_ms', $1)
    ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
@@ -264,14 +262,17 @@ export class PostgresStore implements Store {
     return reset(this.#reads)
   }
 
-  /** Tests the connection, and listens from now on. */
+  /**
+   * Tests the connection, and listens from now on. The connections that migrations and the first sweep need are opened at
+   * the same time: each takes several milliseconds, and as long again to read the catalog.
+   */
   async connect(): Promise<void> {
+    const opened = (lanes: Lanes): Promise<void> => lanes.use(async () => undefined)
     try {
-      await this.#reads.use((lane) => fly(lane.client, [HELLO]))
+      await Promise.all([opened(this.#reads), opened(this.#timers), this.#listener?.start()])
     } catch (error) {
       throw toStoreError(error)
     }
-    await this.#listener?.start()
     this.#looking = setInterval(() => void this.#refuseNewer(), SCHEMA_EVERY_MS).unref()
   }
 

@@ -3,9 +3,10 @@ import {
   type AppliedMigration,
   type AppliedRepeatable,
   changedRepeatables,
+  type DueMigrations,
+  dueMigrations,
   type Migrated,
   type Migration,
-  missingMigrations,
   type Repeatable,
   readSchemaFiles,
   type SchemaFiles,
@@ -15,16 +16,16 @@ import type { Connection } from './connection.ts'
 import { RECALL_TRIGGERS } from './triggers.ts'
 
 interface Due {
-  readonly migrations: readonly Migration[]
+  readonly migrations: DueMigrations
   readonly repeatables: readonly Repeatable[]
 }
 
 /** Throws if this program must not use the database. Only reads. Returns the files to apply. */
 export function checkSchema(connection: Connection, files: SchemaFiles): Due {
   const tables = new Set(connection.statement(LEDGERS).all().flat())
-  const migrations = missingMigrations(files, tables.has('workflow_migration') ? readMigrations(connection) : [])
+  const migrations = dueMigrations(files, tables.has('workflow_migration') ? readMigrations(connection) : [])
   const changed = changedRepeatables(files, tables.has('workflow_repeatable') ? readRepeatables(connection) : [])
-  return { migrations, repeatables: migrations.length > 0 ? files.repeatables : changed }
+  return { migrations, repeatables: migrations.missing.length > 0 ? files.repeatables : changed }
 }
 
 const LEDGERS = `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('workflow_migration', 'workflow_repeatable')`
@@ -56,15 +57,17 @@ export function schemaGuard(connection: Connection, files: SchemaFiles): () => v
 
 /** Under the write lock, so that of two processes that start together one finds nothing left to do. */
 export async function migrate(connection: Connection, files?: SchemaFiles): Promise<Migrated> {
-  const known = files ?? (await readSchemaFiles('sqlite'))
+  const known = files ?? readSchemaFiles('sqlite')
   const done = await connection.write(() => {
     const { migrations, repeatables } = checkSchema(connection, known)
+    const { missing, baseline, single } = migrations
     if (repeatables.length > 0) connection.exec(RECALL_TRIGGERS)
-    if (migrations.length > 0) connection.exec(LEDGER)
-    for (const migration of migrations) applyMigration(connection, migration)
+    if (missing.length > 0) connection.exec(LEDGER)
+    for (const { sql } of baseline === null ? single : [baseline, ...single]) connection.exec(sql)
+    for (const migration of missing) record(connection, migration)
     for (const file of repeatables) applyRepeatable(connection, file)
     return {
-      applied: migrations.map(titleOf),
+      applied: missing.map(titleOf),
       repeatables: repeatables.map((file) => file.name),
       version: known.migrations.at(-1)?.version ?? 0,
     }
@@ -78,8 +81,7 @@ const LEDGER = `CREATE TABLE IF NOT EXISTS workflow_migration (
   version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
 ) STRICT`
 
-function applyMigration(connection: Connection, { version, name, sql, checksum }: Migration): void {
-  connection.exec(sql)
+function record(connection: Connection, { version, name, checksum }: Migration): void {
   connection
     .statement('INSERT INTO workflow_migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)')
     .get(version, name, checksum, Date.now())

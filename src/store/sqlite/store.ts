@@ -41,7 +41,7 @@ const WAKE_POLL_MS = 15
 export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Promise<Store> {
   const connection = await Connection.open(path, probe ?? null)
   try {
-    const files = await readSchemaFiles('sqlite')
+    const files = readSchemaFiles('sqlite')
     await connection.read(() => checkSchema(connection, files))
     await connection.prepareForWriting()
     connection.checkSchema = schemaGuard(connection, files)

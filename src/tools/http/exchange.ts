@@ -1,6 +1,5 @@
 /** A request and its answer, over as many redirects as allowed; each hop is checked like the first. */
-import { type IncomingMessage, request as plainRequest } from 'node:http'
-import { request as secureRequest } from 'node:https'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ToolFault } from '../envelope.ts'
 import { spokenMs } from '../timeout.ts'
@@ -40,10 +39,11 @@ export async function exchange(first: Outgoing, terms: Terms): Promise<Answered>
   }
 }
 
-function ask({ method, url, headers, body }: Outgoing, terms: Terms): Promise<IncomingMessage> {
+async function ask({ method, url, headers, body }: Outgoing, terms: Terms): Promise<IncomingMessage> {
+  // Loaded with the first request: every program that imports the SDK has this tool, and few use it.
+  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
   return new Promise((resolve, reject) => {
-    const send = url.protocol === 'https:' ? secureRequest : plainRequest
-    const outgoing = send(
+    const outgoing = request(
       url,
       {
         method,
@@ -62,9 +62,7 @@ function ask({ method, url, headers, body }: Outgoing, terms: Terms): Promise<In
   })
 }
 
-type Request = ReturnType<typeof plainRequest>
-
-function limitConnecting(outgoing: Request, url: URL, connectMs: number): void {
+function limitConnecting(outgoing: ClientRequest, url: URL, connectMs: number): void {
   const message = `no connection to ${url.host} within ${spokenMs(connectMs)}`
   const tooLate = new ToolFault({ kind: 'timeout', code: 'CONN_TIMEOUT', message })
   const timer = setTimeout(() => outgoing.destroy(tooLate), connectMs)
