@@ -9,6 +9,7 @@ import type { Command, NewCommand } from '../../model/commands.ts'
 import type { FailureRow } from '../../model/errors/groups.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
+import type { FairTurnRow } from '../../model/fair.ts'
 import type { ParkedRow, PauseKey, PauseRow } from '../../model/pauses/pauses.ts'
 import type {
   GateRow,
@@ -116,6 +117,7 @@ export class WorkingSet {
   readonly signalled = new Set<string>()
   readonly uniques = new Map<string, UniqueRow>()
   readonly queues = new Map<string, QueueRow>()
+  fairTurns: readonly FairTurnRow[] = []
   readonly schedules = new Map<string, ScheduleRow>()
   readonly fires: FireRow[] = []
   /** By key; null: to remove. */
