@@ -238,7 +238,9 @@ describe.each(PLACES.filter(({ name }) => name === 'postgres'))('fair sharing be
     const stores = await Promise.all([openStore(url), openStore(url)])
     await stores[0]?.migrate()
     const engines = await Promise.all(
-      stores.map((store) => Engine.open({ vocabularies: VOCABULARIES, store, sweep: false, random: () => 0.5, pollMs: 50 })),
+      stores.map((store) =>
+        Engine.open({ vocabularies: VOCABULARIES, store, sweep: false, random: () => 0.5, pollMs: 50 }),
+      ),
     )
     const [one] = engines as [Engine, Engine]
     for (const key of ['a', 'b', 'c', 'd']) {

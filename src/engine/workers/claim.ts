@@ -42,12 +42,7 @@ function turnsAfter(places: readonly FairPlace[], taken: readonly RunRow[]): rea
   return [...last.values()]
 }
 
-function take(
-  change: WorkingSet,
-  filter: Filter,
-  limit: number,
-  lease: (run: RunRow) => RunRow | null,
-): Claimed {
+function take(change: WorkingSet, filter: Filter, limit: number, lease: (run: RunRow) => RunRow | null): Claimed {
   askRules(change)
   const candidates = candidatesOf(change.loaded)
   const accepts = accepting(filter)

@@ -1,6 +1,11 @@
 /** Fields of several request bodies. */
 
-import { MAX_FAIR_KEY_LENGTH, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
+import {
+  MAX_FAIR_KEY_LENGTH,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_INBOX_ATTEMPTS,
+  MAX_TYPE_LENGTH,
+} from '../../kernel/limits.ts'
 import { parseMoment } from '../../kernel/moments.ts'
 import { VERSIONED } from '../../model/inbox.ts'
 import { HELD_AT } from '../../model/rows.ts'

@@ -156,7 +156,11 @@ const [ID, QUEUE, PRIORITY, FAIR_KEY] = (['id', 'queue', 'priority', 'fairKey'] 
   RUN.columns.findIndex((column) => column.key === key),
 ) as [number, number, number, number]
 
-export function candidatesCall(filter: Candidates, found: (fields: Fields) => void, fairPlaces: FairPlace[] = []): Call {
+export function candidatesCall(
+  filter: Candidates,
+  found: (fields: Fields) => void,
+  fairPlaces: FairPlace[] = [],
+): Call {
   const looked = String(filter.limit * 2 + 32)
   const scope = fairScope(filter)
   const row = (fields: Fields): void => {

@@ -87,7 +87,8 @@ export interface Found {
 export function candidates(connection: Connection, filter: Candidates, now: number): Found {
   const room: Room = { left: filter.maxBytes ?? Number.POSITIVE_INFINITY, fairPlaces: [] }
   const { fairPlaces } = room
-  if (filter.inOrder !== true || filter.queues === null) return { runs: best(connection, filter, now, room), fairPlaces }
+  if (filter.inOrder !== true || filter.queues === null)
+    return { runs: best(connection, filter, now, room), fairPlaces }
   const runs: RunRow[] = []
   for (const queue of new Set(filter.queues)) {
     const limit = filter.limit - runs.length
