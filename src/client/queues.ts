@@ -2,11 +2,11 @@ import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import { MAX_FAIR_WEIGHTS } from '../kernel/limits.ts'
 import { scopedName } from '../kernel/scoped-names.ts'
-import { checkFairKey, checkFairWeight, type NamedWeight, namedWeight } from '../model/fair.ts'
 import type { LimitParams } from '../model/limits.ts'
 import type { PauseRow } from '../model/pauses/pauses.ts'
 import type { QueueStats } from '../model/queries/overview.ts'
 import type { QueueReport } from '../model/queries/queueing.ts'
+import { checkFairKey, checkFairWeight, type NamedWeight, namedWeight } from '../model/queues/fair.ts'
 import type { LimitRow } from '../model/rows.ts'
 
 /** Who did it, for the history. */

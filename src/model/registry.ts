@@ -3,7 +3,7 @@
  * written.
  */
 import { inputError } from '../kernel/errors.ts'
-import type { FairWeight } from './fair.ts'
+import type { FairWeight } from './queues/fair.ts'
 import type { JsonText, KeyRow } from './rows.ts'
 
 export interface QueueConfigRow {

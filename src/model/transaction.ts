@@ -5,9 +5,9 @@ import type { NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow } from './definitions.ts'
 import type { FailureRow } from './errors/groups.ts'
 import type { EventRow } from './events/events.ts'
-import type { FairPlace, FairTurnRow } from './fair.ts'
 import type { ParkedRow, PauseKey, PauseRow } from './pauses/pauses.ts'
 import type { FiringNeed, FiringsLoaded } from './queries/firings.ts'
+import type { FairPlace, FairTurnRow } from './queues/fair.ts'
 import type { Listing } from './registry.ts'
 import type {
   GateRow,

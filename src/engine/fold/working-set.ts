@@ -9,8 +9,8 @@ import type { Command, NewCommand } from '../../model/commands.ts'
 import type { FailureRow } from '../../model/errors/groups.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
-import type { FairTurnRow } from '../../model/fair.ts'
 import type { ParkedRow, PauseKey, PauseRow } from '../../model/pauses/pauses.ts'
+import type { FairTurnRow } from '../../model/queues/fair.ts'
 import type {
   GateRow,
   InstanceRow,

@@ -4,8 +4,8 @@
  * queue or type while it was being locked is left for workers that take it there.
  */
 
-import type { FairPlace, FairTurnRow } from '../../model/fair.ts'
 import { limitKeys } from '../../model/limits.ts'
+import type { FairPlace, FairTurnRow } from '../../model/queues/fair.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Candidates, Loaded } from '../../model/transaction.ts'
 import { NeedMore } from '../fold/need.ts'

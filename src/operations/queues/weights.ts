@@ -2,7 +2,7 @@
 import { inputError, PetrelError } from '../../kernel/errors.ts'
 import { MAX_FAIR_WEIGHTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
-import { checkFairKey, checkFairWeight, type NamedWeight, namedWeight } from '../../model/fair.ts'
+import { checkFairKey, checkFairWeight, type NamedWeight, namedWeight } from '../../model/queues/fair.ts'
 import { operation } from '../operation.ts'
 
 interface ByQueue {

@@ -111,7 +111,8 @@ onBothStores('the statistics of a queue and keys', (stage) => {
     expect(await status(root)).toBe(200)
     expect(await status(await keyOf(s, 'anna', 'a'))).toBe(403)
     expect(await status(await keyOf(s, 'worker', null, ['work']))).toBe(403)
-    const weigh = async (key: As) => (await s.ask('PUT', '/v1/queues/mail/weights/k', { body: { weight: 2 }, headers: key })).status
+    const weigh = async (key: As) =>
+      (await s.ask('PUT', '/v1/queues/mail/weights/k', { body: { weight: 2 }, headers: key })).status
     expect(await weigh(root)).toBe(200)
     expect(await weigh(await keyOf(s, 'reader', null, ['read']))).toBe(403)
     expect(await weigh(await keyOf(s, 'berta', 'b'))).toBe(403)

@@ -1,7 +1,7 @@
 /** Creates the row of a run for a place: its type and queue, its arguments, its policies. */
 
-import { storedFairKey } from '../../../model/fair.ts'
 import { tenantLimitKey } from '../../../model/limits.ts'
+import { storedFairKey } from '../../../model/queues/fair.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { ItemRun, Literal } from '../../../model/start.ts'

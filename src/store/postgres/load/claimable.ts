@@ -8,7 +8,7 @@
  */
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
-import { type FairPlace, fairScope } from '../../../model/fair.ts'
+import { type FairPlace, fairScope } from '../../../model/queues/fair.ts'
 import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import { RUN, selectList } from '../columns.ts'
 import { textArray } from '../connection/batch.ts'

@@ -2,8 +2,8 @@
 
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
-import type { FairPlace } from '../../../model/fair.ts'
 import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
+import type { FairPlace } from '../../../model/queues/fair.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,

@@ -1,8 +1,8 @@
 /** A Delta as statements: one per table and kind, in the global lock order. */
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow } from '../../../model/events/events.ts'
-import type { FairTurnRow } from '../../../model/fair.ts'
 import type { ParkedRow } from '../../../model/pauses/pauses.ts'
+import type { FairTurnRow } from '../../../model/queues/fair.ts'
 import type { InstanceRow, RunRow, SlotRow, TermRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'

@@ -11,7 +11,7 @@
  */
 
 import { splitTypeFilters, takes } from '../../../kernel/type-filters.ts'
-import { type FairPlace, fairScope } from '../../../model/fair.ts'
+import { type FairPlace, fairScope } from '../../../model/queues/fair.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'

@@ -4,7 +4,7 @@
  * index leads from key to key, so a claim visits about as many keys as it takes runs, however many there are and however much
  * waits under each. Keys whose runs are due later are passed by, at most MOST_VISITED in one claim.
  */
-import { fairScope } from '../../../model/fair.ts'
+import { fairScope } from '../../../model/queues/fair.ts'
 import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'

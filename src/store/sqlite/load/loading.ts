@@ -1,8 +1,8 @@
 /** Everything one transaction has loaded, as requested by `decide`; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
-import type { FairPlace } from '../../../model/fair.ts'
 import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
 import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
+import type { FairPlace } from '../../../model/queues/fair.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,

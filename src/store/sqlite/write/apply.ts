@@ -1,7 +1,7 @@
 /** Writes a delta. Loops over prepared statements: with one writer, sets or an order gain nothing. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
 import { FAILURE } from '../../../model/errors/groups.ts'
-import { FAIR_TURN } from '../../../model/fair.ts'
+import { FAIR_TURN } from '../../../model/queues/fair.ts'
 import {
   type GateRow,
   INSTANCE,

@@ -2,10 +2,10 @@
  * Fair sharing between the keys of a queue (decision 044). Among the due runs of one queue and priority, the keys take turns: each
  * gives as many runs as it weighs, then the next one. Keys of different tenants are different.
  */
-import { inputError } from '../kernel/errors.ts'
-import { MAX_FAIR_KEY_LENGTH, MAX_FAIR_WEIGHT } from '../kernel/limits.ts'
-import { scopedName, unscopedName } from '../kernel/scoped-names.ts'
-import { int, type RowOf, table, text } from './table.ts'
+import { inputError } from '../../kernel/errors.ts'
+import { MAX_FAIR_KEY_LENGTH, MAX_FAIR_WEIGHT } from '../../kernel/limits.ts'
+import { scopedName, unscopedName } from '../../kernel/scoped-names.ts'
+import { int, type RowOf, table, text } from '../table.ts'
 
 /** Whose turn it was last, for claims with one filter. */
 export const FAIR_TURN = table('workflow_fair_turn', {
