@@ -9,14 +9,10 @@
 -- Claims with the same scope take turns one after the other, or both would serve the same keys. One that has waited half a
 -- second goes on: fairness must not stop the work.
 
-CREATE OR REPLACE FUNCTION workflow.fair_weight(of_queue text, of_key text) RETURNS integer LANGUAGE sql STABLE AS $$
-  SELECT coalesce((SELECT w.weight FROM workflow.workflow_fair_weight w WHERE w.queue = of_queue AND w.key = of_key), 1)
-$$;
-
--- The first due runs of a key, numbered from 1: at most `most`.
+-- The first due runs of a key, numbered from 1: at most `most`. STABLE, so that it becomes a part of the statement that calls it.
 CREATE OR REPLACE FUNCTION workflow.fair_due(of_queue text, at_priority integer, of_types text[], of_key text, most integer,
   of_tenant text, full_keys text[], at timestamptz)
-RETURNS TABLE (id uuid, n integer) LANGUAGE sql VOLATILE AS $$
+RETURNS TABLE (id uuid, n integer) LANGUAGE sql STABLE AS $$
   SELECT d.id, (row_number() OVER (ORDER BY d.run_at, d.id))::integer FROM (
     SELECT c.id, c.run_at FROM unnest(of_types) t(type) CROSS JOIN LATERAL
       (SELECT r.id, r.run_at FROM workflow.workflow_run r
@@ -60,7 +56,7 @@ BEGIN
   WHERE t.queue = of_queue AND t.priority = at_priority AND t.scope = of_scope;
   last_key := coalesce(last_key, '');
   IF last_used IS NOT NULL THEN
-    head_runs := greatest(0, workflow.fair_weight(of_queue, last_key) - last_used);
+    head_runs := greatest(0, coalesce((SELECT w.weight FROM workflow.workflow_fair_weight w WHERE w.queue = of_queue AND w.key = last_key), 1) - last_used);
   END IF;
   IF head_runs > 0 THEN
     found_runs := cardinality(ARRAY(
@@ -84,7 +80,7 @@ BEGIN
     EXIT WHEN wrapped AND upcoming > last_key COLLATE "C";
     here := upcoming;
     visited := visited + 1;
-    weight := workflow.fair_weight(of_queue, here);
+    weight := coalesce((SELECT w.weight FROM workflow.workflow_fair_weight w WHERE w.queue = of_queue AND w.key = here), 1);
     due := cardinality(ARRAY(
       SELECT f.id FROM workflow.fair_due(of_queue, at_priority, of_types, here, least(weight, wanted), of_tenant, full_keys, at) f));
     IF due > 0 THEN
@@ -98,7 +94,7 @@ BEGIN
   IF head_runs > 0 AND NOT last_key = ANY (keys) THEN
     head_only := true;
     keys := keys || last_key;
-    weights := weights || workflow.fair_weight(of_queue, last_key);
+    weights := weights || coalesce((SELECT w.weight FROM workflow.workflow_fair_weight w WHERE w.queue = of_queue AND w.key = last_key), 1);
   END IF;
   LOOP
     SELECT array_agg(x.id ORDER BY x.lap, x.pos, x.n), array_agg(x.used ORDER BY x.lap, x.pos, x.n), bool_or(x.n = x.most AND NOT x.ends)
