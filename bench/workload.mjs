@@ -37,6 +37,7 @@ import commit from './workloads/commit.mjs'
 import { dags } from './workloads/dag.mjs'
 import drain from './workloads/drain.mjs'
 import enqueue from './workloads/enqueue.mjs'
+import fair from './workloads/fair.mjs'
 import fanOut from './workloads/fan-out.mjs'
 import { groups } from './workloads/groups.mjs'
 import latency from './workloads/latency.mjs'
@@ -51,6 +52,7 @@ export const workloads = [
   chains,
   bareChains,
   drain,
+  fair,
   fanOut,
   commit,
   latency,

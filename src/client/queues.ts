@@ -1,9 +1,12 @@
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import { MAX_FAIR_WEIGHTS } from '../kernel/limits.ts'
+import { scopedName } from '../kernel/scoped-names.ts'
 import type { LimitParams } from '../model/limits.ts'
 import type { PauseRow } from '../model/pauses/pauses.ts'
 import type { QueueStats } from '../model/queries/overview.ts'
 import type { QueueReport } from '../model/queries/queueing.ts'
+import { checkFairKey, checkFairWeight, type NamedWeight, namedWeight } from '../model/queues/fair.ts'
 import type { LimitRow } from '../model/rows.ts'
 
 /** Who did it, for the history. */
@@ -36,6 +39,22 @@ export class Queues {
   /** What waits, for how long, and what passed through in the last minutes; costs the same however long the queue is. */
   report(queue: string, { minutes = 5 }: { readonly minutes?: number } = {}): Promise<QueueReport> {
     return this.#engine.queueReport({ queue, minutes, counted: true })
+  }
+
+  /** Weights of its keys, by key. All others weigh 1. */
+  async weights(queue: string): Promise<readonly NamedWeight[]> {
+    return (await this.#engine.records.settings.fairWeights({ queue })).map(namedWeight)
+  }
+
+  /** How many runs a key gives in its turn, from 1 to 100; null: 1, as a key without a weight. Counts for what waits already. */
+  async setWeight(queue: string, key: string, weight: number | null, { tenant }: OfTenant = {}): Promise<void> {
+    checkFairKey(key, 'key')
+    const { settings } = this.#engine.records
+    const stored = scopedName(key, tenant ?? null)
+    if (weight === null) return void (await settings.removeFairWeight({ queue, key: stored }))
+    checkFairWeight(weight, 'weight')
+    if (await settings.putFairWeight({ queue, key: stored, weight })) return
+    throw new PetrelError('conflict', `queue ${queue} has weights for ${MAX_FAIR_WEIGHTS} keys, which is the most`)
   }
 
   /** No further work of the queue is handed out. Work that a worker holds continues. */

@@ -62,5 +62,10 @@ export const MAX_REASON_CHARACTERS = 1_000
 /** Times in one preview of a schedule. */
 export const MAX_NEXT_FIRES = 100
 
+/** Characters of a key between which a queue is shared; runs that a key gives in one turn; keys of a queue with a weight. */
+export const MAX_FAIR_KEY_LENGTH = 255
+export const MAX_FAIR_WEIGHT = 100
+export const MAX_FAIR_WEIGHTS = 1_000
+
 /** How long a debounced start may wait for others: a week. */
 export const MAX_DEBOUNCE_SECONDS = 7 * 86_400

@@ -24,6 +24,8 @@ export interface EnqueueParams {
   readonly idempotencyKey?: string | EngineKey
   readonly unique?: UniqueParams
   readonly limitKey?: string
+  /** Runs of a queue and priority are handed out by turns of their keys. */
+  readonly fairKey?: string
   /** true: as if inserted by plain SQL. Its type is dotted and ends in a version, such as .v1. */
   readonly inbox?: boolean
   /** Limits that the transaction sets which creates it; if it is not created, they are not set. */

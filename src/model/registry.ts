@@ -3,6 +3,7 @@
  * written.
  */
 import { inputError } from '../kernel/errors.ts'
+import type { FairWeight } from './queues/fair.ts'
 import type { JsonText, KeyRow } from './rows.ts'
 
 export interface QueueConfigRow {
@@ -65,6 +66,12 @@ export interface Settings {
   /** false: the URI, or the version of the type, is taken. */
   addSchema(row: SchemaRow): Promise<boolean>
   removeSchema(uri: string): Promise<boolean>
+  /** By key. A key without an entry weighs 1. */
+  fairWeights(params: { readonly queue: string }): Promise<readonly FairWeight[]>
+  /** false: it would be one more than MAX_FAIR_WEIGHTS of the queue. */
+  putFairWeight(row: FairWeight): Promise<boolean>
+  /** false: it had none. */
+  removeFairWeight(params: Pick<FairWeight, 'queue' | 'key'>): Promise<boolean>
 }
 
 export interface Registry extends Settings {

@@ -96,6 +96,8 @@ export const RUN = table('workflow_run', {
   meta: json().orNull(),
   /** Inserted by plain SQL or enqueued as an inbox run: its type is versioned, and it is listed by age. */
   inbox: bool().initially(false),
+  /** The key that it shares its queue under (model/queues/fair.ts); null: none. */
+  fairKey: text().orNull(),
 })
 export type RunRow = RowOf<typeof RUN>
 

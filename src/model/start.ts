@@ -69,6 +69,7 @@ export interface ItemRun {
   readonly retry?: Retry
   readonly timeoutMs?: number
   readonly limitKey?: string
+  readonly fairKey?: string
   readonly meta?: Json
   /** It is not due before this time. */
   readonly runAt?: number

@@ -7,6 +7,7 @@ import type { FailureRow } from './errors/groups.ts'
 import type { EventRow } from './events/events.ts'
 import type { ParkedRow, PauseKey, PauseRow } from './pauses/pauses.ts'
 import type { FiringNeed, FiringsLoaded } from './queries/firings.ts'
+import type { FairPlace, FairTurnRow } from './queues/fair.ts'
 import type { Listing } from './registry.ts'
 import type {
   GateRow,
@@ -169,6 +170,8 @@ export interface Loaded extends FiringsLoaded {
   readonly lockedLimits?: ReadonlySet<string>
   readonly queuedUnder: ReadonlyMap<string, boolean>
   readonly candidates: readonly RunRow[]
+  /** Candidates of this and earlier rounds that were chosen by the turns of their keys. */
+  readonly fairPlaces?: readonly FairPlace[]
   /** In the order of `need.urgency`; null: nothing is pending. */
   readonly urgency: readonly (number | null)[]
   /** In the order of `need.nextUrgency`. Not for `decide`: a store may ask together with the writes. */
@@ -215,6 +218,7 @@ export interface Delta {
   readonly names?: readonly { readonly name: string; readonly rootId: string }[]
   readonly queues?: readonly QueueRow[]
   readonly limits?: readonly LimitRow[]
+  readonly fairTurns?: readonly FairTurnRow[]
   readonly uniques?: { readonly put?: readonly UniqueRow[]; readonly remove?: readonly string[] }
   readonly workers?: { readonly put?: readonly WorkerRow[] }
   /** The history of a removed schedule is removed with it. */

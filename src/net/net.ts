@@ -107,6 +107,8 @@ export interface RunWork {
   readonly args: Json | null
   /** Concurrency or rate limit this run counts against, besides its queue's. */
   readonly limitKey: string | null
+  /** The key that its runs share their queue under. */
+  readonly fairKey?: string
   /** What the worker is to do, where the type alone does not define it; opaque to the net. */
   readonly program?: Json
 }

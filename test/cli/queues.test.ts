@@ -22,3 +22,17 @@ it('queues show prints what waits in a queue and what passes through', async () 
   expect((await petrel('queues', 'show', 'mail', '--minutes', '0')).code).toBe(2)
   expect((await petrel('queues', 'show')).code).toBe(2)
 }, 60_000)
+
+it('queues weigh sets how much a key weighs, and show lists it', async () => {
+  await petrel('migrate')
+  const submitted = await petrel('submit', 'cli.fair.v1', '--queue', 'shared', '--fair-key', 'ann', '--json')
+  expect(submitted.json()).toMatchObject({ run: { fair_key: 'ann' } })
+  expect((await petrel('queues', 'weigh', 'shared', 'ann', '3')).out).toBe('ann weighs 3 in queue shared\n')
+  expect((await petrel('queues', 'show', 'shared')).out).toMatch(/^weight +3 of ann$/m)
+  expect((await petrel('queues', 'show', 'shared', '--json')).json()).toMatchObject({
+    weights: [{ key: 'ann', tenant: null, weight: 3 }],
+  })
+  const refused = await petrel('queues', 'weigh', 'shared', 'ann', 'much')
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('a whole number from 1 to 100')])
+  expect((await petrel('queues', 'weigh', 'shared', 'ann', '--remove')).out).toBe('ann weighs 1 in queue shared\n')
+}, 60_000)

@@ -10,7 +10,7 @@ import { Stage } from './stage.ts'
 const OF_CLIENTS = {
   insert: [
     ...['id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'max_attempts', 'created_at', 'deleted_at'],
-    ...['queue', 'tenant', 'timeout_ms', 'timeout_per', 'expires_at', 'inbox'],
+    ...['queue', 'tenant', 'timeout_ms', 'timeout_per', 'expires_at', 'inbox', 'fair_key'],
   ],
   update: [
     ...['type', 'payload', 'priority', 'run_at', 'attempt', 'max_attempts', 'queue', 'leased_by', 'lease_until'],

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { readId } from '../../kernel/ids.ts'
 import { listQueueLoads, pauseQueue, reportQueue } from '../../operations/queues/queues.ts'
+import { listWeights, removeWeight, setWeight } from '../../operations/queues/weights.ts'
 import { redriveRun } from '../../operations/runs/change.ts'
 import { listRuns } from '../../operations/runs/look.ts'
 import { type QueueReportWire, queueReportWire } from '../../wire/operate/queue.ts'
@@ -25,6 +26,7 @@ export function defineQueues(program: Command): void {
     .option('--pause <queue>', 'stop handing out work of this queue')
     .option('--resume <queue>', 'hand out its work again')
   defineShow(command)
+  defineWeigh(command)
   jsonOption(storeOptions(command)).action(
     act<QueuesOptions>((terminal, options) =>
       withOperations(options, async (perform) => {
@@ -71,8 +73,43 @@ function defineShow(queues: Command): void {
       withOperations(options, async (perform) => {
         const minutes = Math.min(options.minutes, 60)
         const stats = queueReportWire(await perform(reportQueue, { name, minutes, counted: true }))
-        if (terminal.json) terminal.data(stats)
-        else print(terminal, stats)
+        const weights = await perform(listWeights, { queue: name })
+        if (terminal.json) terminal.data({ ...stats, weights })
+        else {
+          print(terminal, stats)
+          for (const { key, tenant, weight } of weights) {
+            terminal.print(`${'weight'.padEnd(12)} ${weight} of ${key}${tenant === null ? '' : ` (${tenant})`}`)
+          }
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+interface WeighOptions extends Shared {
+  readonly tenant?: string
+  readonly remove?: boolean
+}
+
+function defineWeigh(queues: Command): void {
+  const weigh = queues
+    .command('weigh')
+    .argument('<queue>', 'its name')
+    .argument('<key>', 'a key that runs share the queue under')
+    .argument('[weight]', 'how many runs the key gives in its turn, from 1 to 100')
+    .description('set how much a key of a queue weighs')
+    .option('--tenant <name>', 'the key of this tenant')
+    .option('--remove', 'it weighs 1 again')
+  jsonOption(storeOptions(weigh)).action(
+    act<WeighOptions, readonly [string, string, string?]>((terminal, options, queue, key, weight) =>
+      withOperations(options, async (perform) => {
+        const named = { queue, key, tenant: options.tenant ?? null }
+        if (options.remove === true) await perform(removeWeight, named)
+        else await perform(setWeight, { ...named, weight: Number(weight) })
+        const weights = await perform(listWeights, { queue })
+        if (terminal.json) terminal.data({ weights })
+        else terminal.print(`${key} weighs ${weights.find((one) => one.key === key)?.weight ?? 1} in queue ${queue}`)
         return EXIT.ok
       }),
     ),

@@ -11,6 +11,7 @@ interface SubmitOptions extends Shared {
   readonly runAt?: string
   readonly maxAttempts?: number
   readonly queue?: string
+  readonly fairKey?: string
 }
 
 export function defineSubmit(program: Command): void {
@@ -24,6 +25,7 @@ export function defineSubmit(program: Command): void {
     .option('--run-at <time>', 'not before this time: 2030-01-31T09:00:00Z')
     .option('--max-attempts <n>', 'executions in all (default: 3)', number('max attempts'))
     .option('--queue <name>', 'its queue (default: default)')
+    .option('--fair-key <key>', 'the key that it shares the queue under, such as a customer')
   jsonOption(storeOptions(command)).action(
     act<SubmitOptions, readonly [string, string]>(async (terminal, options, type, payload) => {
       const { submitRun } = await import('../../operations/runs/enqueue.ts')
@@ -38,6 +40,7 @@ export function defineSubmit(program: Command): void {
           ...(options.runAt === undefined ? {} : { run_at: options.runAt }),
           ...(options.maxAttempts === undefined ? {} : { max_attempts: options.maxAttempts }),
           ...(options.queue === undefined ? {} : { queue: options.queue }),
+          ...(options.fairKey === undefined ? {} : { fair_key: options.fairKey }),
         })
         return withOperations(options, (perform) => perform(submitRun, params))
       })

@@ -41,6 +41,7 @@ export function deltaOf(change: WorkingSet): Delta {
     names: change.names,
     queues: [...change.queues.values()],
     limits: change.admission.changed(),
+    ...(change.fairTurns.length === 0 ? {} : { fairTurns: change.fairTurns }),
     schedules: { put: [...change.schedules.values()] },
     ...(change.fires.length === 0 ? {} : { fires: change.fires }),
     ...(change.debounces.size === 0 ? {} : { debounces: debouncesOf(change) }),

@@ -10,6 +10,7 @@ import type { FailureRow } from '../../model/errors/groups.ts'
 import type { NewEvent } from '../../model/events/events.ts'
 import type { RunEventData } from '../../model/events/run-events.ts'
 import type { ParkedRow, PauseKey, PauseRow } from '../../model/pauses/pauses.ts'
+import type { FairTurnRow } from '../../model/queues/fair.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -116,6 +117,7 @@ export class WorkingSet {
   readonly signalled = new Set<string>()
   readonly uniques = new Map<string, UniqueRow>()
   readonly queues = new Map<string, QueueRow>()
+  fairTurns: readonly FairTurnRow[] = []
   readonly schedules = new Map<string, ScheduleRow>()
   readonly fires: FireRow[] = []
   /** By key; null: to remove. */

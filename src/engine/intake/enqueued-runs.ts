@@ -8,6 +8,7 @@ import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import { VERSIONED } from '../../model/inbox.ts'
 import { checkLimit, tenantLimit, tenantLimitKey } from '../../model/limits.ts'
+import { checkFairKey, storedFairKey } from '../../model/queues/fair.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { checkedTags } from '../../model/search/terms.ts'
 import type { Need } from '../../model/transaction.ts'
@@ -53,6 +54,7 @@ export function orderOf(params: EnqueueParams, index: number, { newId, maxPayloa
     throw inputError('invalid_request', `${place}.id`, `a UUID in lower case, e.g. ${newId()}`)
   }
   for (const limit of params.limits ?? []) checkLimit(limit)
+  if (params.fairKey !== undefined) checkFairKey(params.fairKey, `${place}.fairKey`)
   if (params.tags !== undefined) checkedTags(params.tags, `${place}.tags`)
   if (params.priority !== undefined && !Number.isInteger(params.priority)) {
     throw inputError('invalid_request', `${place}.priority`, 'a whole number, smaller runs earlier')
@@ -70,6 +72,7 @@ export function orderOf(params: EnqueueParams, index: number, { newId, maxPayloa
       idempotencyKey: storedKey(params.idempotencyKey, params.tenant),
       uniqueKey: params.unique === undefined ? null : uniqueKeyOf(params.unique, params.tenant),
       limitKey: tenantLimitKey(params.limitKey ?? null, params.tenant ?? null),
+      fairKey: storedFairKey(params.fairKey, params.tenant),
       tenant: params.tenant ?? null,
       meta: params.meta === undefined ? null : storableText(params.meta, `enqueue[${index}].meta`, maxPayloadBytes),
       inbox: params.inbox ?? false,

@@ -68,5 +68,7 @@ export function handOff(
 function wants(offer: Offer, run: RunRow, waiting: number | null): boolean {
   if (offer.reports.length === 0 && offer.room <= 0) return false
   if (waiting !== null && (waiting < run.priority || offer.streak >= MAX_STREAK)) return false
+  // A key does not keep a worker while others may wait for their turn.
+  if (run.fairKey !== null && waiting === run.priority) return false
   return offer.accepts(run)
 }

@@ -5,6 +5,7 @@
  */
 
 import { limitKeys } from '../../model/limits.ts'
+import type { FairPlace, FairTurnRow } from '../../model/queues/fair.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Candidates, Loaded } from '../../model/transaction.ts'
 import { NeedMore } from '../fold/need.ts'
@@ -19,6 +20,7 @@ export interface Claimed {
   readonly cut: boolean
 }
 
+/** Takes, and records whose turn it was last where keys share a queue. */
 export function claim(
   change: WorkingSet,
   filter: Filter,
@@ -26,6 +28,21 @@ export function claim(
   /** null: it cannot be leased, so the next one is tried. */
   lease: (run: RunRow) => RunRow | null,
 ): Claimed {
+  const claimed = take(change, filter, limit, lease)
+  change.fairTurns = turnsAfter(change.loaded.fairPlaces ?? [], claimed.taken)
+  return claimed
+}
+
+/** A run that was refused keeps its key waiting for the next turn only if no later one was taken. */
+function turnsAfter(places: readonly FairPlace[], taken: readonly RunRow[]): readonly FairTurnRow[] {
+  if (places.length === 0) return []
+  const ids = new Set(taken.map(({ id }) => id))
+  const last = new Map<string, FairTurnRow>()
+  for (const { runId, turn } of places) if (ids.has(runId)) last.set(`${turn.priority} ${turn.queue}`, turn)
+  return [...last.values()]
+}
+
+function take(change: WorkingSet, filter: Filter, limit: number, lease: (run: RunRow) => RunRow | null): Claimed {
   askRules(change)
   const candidates = candidatesOf(change.loaded)
   const accepts = accepting(filter)

@@ -1,5 +1,6 @@
 /** The work of a node of a net file. */
 
+import { MAX_FAIR_KEY_LENGTH } from '../../kernel/limits.ts'
 import { closest, type Part } from '../../kernel/reading/part.ts'
 import type { Item } from '../../model/start.ts'
 import type { ChildWork, GateWork, Json, RunWork, Work } from '../../net/net.ts'
@@ -7,7 +8,7 @@ import type { Build } from './build.ts'
 import { readRetry } from './policy.ts'
 
 export const WORK_KINDS = ['run', 'gate', 'pass', 'child', 'each'] as const
-const ITEM_RUN_KEYS = ['args', 'queue', 'priority', 'delay', 'limitKey']
+const ITEM_RUN_KEYS = ['args', 'queue', 'priority', 'delay', 'limitKey', 'fairKey']
 export const RUN_KEYS = [...ITEM_RUN_KEYS, 'program']
 
 export function readWork(key: string, part: Part, build: Build): Work {
@@ -51,8 +52,17 @@ export function readRun(part: Part, beside: Part): RunWork {
     delayMs: options.get('delay').duration('delay') ?? 0,
     args: options.get('args').json(),
     limitKey: options.get('limitKey').text('limitKey'),
+    ...readFairKey(options.get('fairKey')),
     ...(options.has('program') ? { program: options.get('program').json() } : {}),
   }
+}
+
+export function readFairKey(part: Part): { readonly fairKey?: string } {
+  const key = part.text('fairKey')
+  if (key === null) return {}
+  if (key !== '' && [...key].length <= MAX_FAIR_KEY_LENGTH) return { fairKey: key }
+  part.wrong(`fairKey must have 1 to ${MAX_FAIR_KEY_LENGTH} characters`)
+  return {}
 }
 
 export function readGate(part: Part): GateWork {
@@ -158,6 +168,7 @@ function readItem(part: Part, namesWork: boolean, build: Build): Item {
       priority: run.priority,
       delayMs: run.delayMs,
       ...(run.limitKey === null ? {} : { limitKey: run.limitKey }),
+      ...(run.fairKey === undefined ? {} : { fairKey: run.fairKey }),
       ...(retry === null ? {} : { retry }),
       ...(timeoutMs === null ? {} : { timeoutMs }),
     },

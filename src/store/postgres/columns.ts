@@ -5,6 +5,7 @@ import { COMMAND as COMMANDS } from '../../model/commands.ts'
 import { DEFINITION as DEFINITIONS, type DefinitionHead } from '../../model/definitions.ts'
 import { ERROR_GROUP as ERROR_GROUPS, FAILURE as FAILURES } from '../../model/errors/groups.ts'
 import { PARKED as PARKED_ROWS, PAUSE as PAUSES } from '../../model/pauses/pauses.ts'
+import { FAIR_TURN as FAIR_TURNS } from '../../model/queues/fair.ts'
 import * as rows from '../../model/rows.ts'
 import { SAGA_STEP as SAGA_STEPS, SAGA as SAGAS } from '../../model/sagas.ts'
 import { DEBOUNCE as DEBOUNCES } from '../../model/schedules/debounce.ts'
@@ -64,6 +65,7 @@ export const UNIQUE = table(rows.UNIQUE)
 export const WORKER = table(rows.WORKER)
 export const SCHEDULE = table(rows.SCHEDULE)
 export const EVENT = table(rows.EVENT)
+export const FAIR_TURN = table(FAIR_TURNS)
 export const DEFINITION = table(DEFINITIONS)
 export const COMMAND = table(COMMANDS)
 export const FIRE = table(FIRES)

@@ -16,6 +16,7 @@ const INSERT_RUN = [
   'attempt',
   'max_attempts',
   'queue',
+  'fair_key',
 ]
 
 /** The columns a worker reports, and those a producer may change while a run is pending. */

@@ -1,6 +1,9 @@
 /** What an operator sees of a queue. */
+import { MAX_FAIR_WEIGHT } from '../../kernel/limits.ts'
 import { type QueueReport, type TrafficRow, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
+import { name } from '../requests/fields.ts'
 import {
+  asked,
   flag,
   list,
   time as moment,
@@ -8,6 +11,7 @@ import {
   nullable,
   number,
   object,
+  optional,
   text,
   type Value,
   whole,
@@ -74,6 +78,25 @@ export const QueueReportReply = named(
     ),
   }),
 )
+
+const Weight = named(
+  'FairWeight',
+  object({
+    key: text('As in `fair_key` of runs.'),
+    tenant: nullable(text('Whose key it is.')),
+    weight: whole('Runs that it gives in its turn.'),
+  }),
+)
+export const WeightReply = named('FairWeightReply', object({ weight: Weight }))
+export const WeightList = named('FairWeightList', object({ weights: list(Weight) }))
+export const WeightRequest = asked('a weight', {
+  weight: whole({
+    description: 'Runs that the key gives in its turn; 1 for a key without a weight.',
+    minimum: 1,
+    maximum: MAX_FAIR_WEIGHT,
+  }),
+  tenant: optional(name({ description: 'The key of this tenant; leave it out for runs without a tenant.' })),
+})
 
 export type QueueReportWire = Value<typeof QueueReportReply>
 

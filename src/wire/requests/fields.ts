@@ -1,6 +1,11 @@
 /** Fields of several request bodies. */
 
-import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
+import {
+  MAX_FAIR_KEY_LENGTH,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_INBOX_ATTEMPTS,
+  MAX_TYPE_LENGTH,
+} from '../../kernel/limits.ts'
 import { parseMoment } from '../../kernel/moments.ts'
 import { VERSIONED } from '../../model/inbox.ts'
 import { HELD_AT } from '../../model/rows.ts'
@@ -28,6 +33,12 @@ export function key(more: More | string = {}): Schema<string> {
 }
 
 export const QUEUE = name({ default: 'default' })
+
+/** The key that a run shares its queue under. */
+export const FAIR_KEY = line(
+  MAX_FAIR_KEY_LENGTH,
+  'Runs of a queue and priority are handed out by turns of their keys, such as those of its customers.',
+)
 
 export const PRIORITY = whole({ description: 'Smaller is earlier.', default: 100, ...INTEGER })
 

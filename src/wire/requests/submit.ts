@@ -3,7 +3,7 @@ import type { EnqueueParams } from '../../model/enqueue.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
 import { anything, asked, named, optional, type Value } from '../schema.ts'
-import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
+import { FAIR_KEY, key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
 
 export const SubmitRequest = named(
   'SubmitRequest',
@@ -15,6 +15,7 @@ export const SubmitRequest = named(
     run_at: optional(moment('The earliest start; RFC 3339 with a time zone.')),
     max_attempts: optional(MAX_ATTEMPTS),
     queue: optional(QUEUE),
+    fair_key: optional(FAIR_KEY),
   }),
 )
 
@@ -24,7 +25,7 @@ export function readSubmit(body: Body): EnqueueParams {
 }
 
 export function submitAsked(body: Value<typeof SubmitRequest>): EnqueueParams {
-  const { idempotency_key: taken, priority, run_at: runAt, max_attempts: maxAttempts, queue } = body
+  const { idempotency_key: taken, priority, run_at: runAt, max_attempts: maxAttempts, queue, fair_key: fairKey } = body
   return {
     type: body.type,
     payload: body.payload as Json,
@@ -33,5 +34,6 @@ export function submitAsked(body: Value<typeof SubmitRequest>): EnqueueParams {
     ...(runAt == null ? {} : { runAt: momentAt(runAt) }),
     ...(maxAttempts == null ? {} : { maxAttempts }),
     ...(queue == null ? {} : { queue }),
+    ...(fairKey == null ? {} : { fairKey }),
   }
 }

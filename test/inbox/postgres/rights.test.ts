@@ -26,7 +26,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     const which = (right: 'into' | 'change') =>
       columns.rows.filter((row) => row[right]).map((row) => row['column_name'])
     const both = ['attempt', 'max_attempts', 'payload', 'priority', 'queue', 'run_at', 'status', 'type']
-    expect(which('into')).toEqual([...both, 'id', 'idempotency_key'].sort())
+    expect(which('into')).toEqual([...both, 'fair_key', 'id', 'idempotency_key'].sort())
     expect(which('change')).toEqual(
       [...both, 'deleted_at', 'last_error', 'lease_until', 'leased_by', 'result', 'updated_at'].sort(),
     )

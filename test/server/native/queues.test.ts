@@ -52,6 +52,57 @@ onBothStores('the statistics of a queue over HTTP', (stage) => {
   })
 })
 
+onBothStores('fair sharing of a queue over HTTP', (stage) => {
+  let s: Serving
+  beforeAll(async () => {
+    s = await stage.serve()
+  })
+
+  it('runs carry their key, and are handed out by turns of the keys', async () => {
+    for (const key of ['ann', 'ann', 'ann', 'bob']) {
+      const { body } = await s.post('/v1/runs', { type: 'f.v1', payload: {}, queue: 'fair', fair_key: key })
+      expect(body.run.fair_key).toBe(key)
+    }
+    const claim = { worker_id: 'w', types: ['f.v1'], queues: ['fair'], limit: 3 }
+    const { runs } = (await s.post('/v1/runs/claim', claim)).body
+    expect(runs.map((run: any) => run.fair_key)).toEqual(['ann', 'bob', 'ann'])
+  })
+
+  it('jobs of the Open Job Spec name it among their options', async () => {
+    const job = { type: 'ojs.fair', args: [], options: { queue: 'ojs-fair', fair_key: 'ann' } }
+    const { status, body } = await s.post('/ojs/v1/jobs', job)
+    expect(status).toBe(201)
+    expect((await s.get(`/v1/runs/${body.job.id}`)).body.run.fair_key).toBe('ann')
+    const refused = await s.post('/ojs/v1/jobs', { ...job, options: { fair_key: 'x'.repeat(256) } })
+    expect(refused.status).toBeGreaterThanOrEqual(400)
+    expect(refused.text).toContain('fair_key must have 1 to 255 characters')
+  })
+
+  it.each(['', 'x'.repeat(256), 7])('refuses %j as a key', async (key) => {
+    const { status, body } = await s.post('/v1/runs', { type: 'f.v1', payload: {}, fair_key: key })
+    expect([status, body.error.code]).toEqual([400, 'invalid_request'])
+    expect(JSON.stringify(body.error)).toContain('fair_key')
+  })
+
+  it('weights are set, listed and removed', async () => {
+    const path = '/v1/queues/fair/weights'
+    const set = await s.ask('PUT', `${path}/a%2Fb`, { body: { weight: 3 } })
+    expect([set.status, set.body]).toEqual([200, { weight: { key: 'a/b', tenant: null, weight: 3 } }])
+    await s.ask('PUT', `${path}/ann`, { body: { weight: 2, tenant: 'acme' } })
+    const listed = (await s.get(path)).body.weights
+    expect(listed).toEqual([
+      { key: 'ann', tenant: 'acme', weight: 2 },
+      { key: 'a/b', tenant: null, weight: 3 },
+    ])
+    expect((await s.ask('DELETE', `${path}/ann`)).status).toBe(404)
+    expect((await s.ask('DELETE', `${path}/ann?tenant=acme`)).body.weights).toHaveLength(1)
+    for (const weight of [0, 101, 1.5, 'two']) {
+      const refused = await s.ask('PUT', `${path}/ann`, { body: { weight } })
+      expect([refused.status, JSON.stringify(refused.body.error).includes('weight')]).toEqual([400, true])
+    }
+  })
+})
+
 onBothStores('the statistics of a queue and keys', (stage) => {
   it('belong to all tenants: a key of one is refused, and so is one that may not read', async () => {
     const root = await keyOf(await stage.serve(), 'root', null)
@@ -60,5 +111,10 @@ onBothStores('the statistics of a queue and keys', (stage) => {
     expect(await status(root)).toBe(200)
     expect(await status(await keyOf(s, 'anna', 'a'))).toBe(403)
     expect(await status(await keyOf(s, 'worker', null, ['work']))).toBe(403)
+    const weigh = async (key: As) =>
+      (await s.ask('PUT', '/v1/queues/mail/weights/k', { body: { weight: 2 }, headers: key })).status
+    expect(await weigh(root)).toBe(200)
+    expect(await weigh(await keyOf(s, 'reader', null, ['read']))).toBe(403)
+    expect(await weigh(await keyOf(s, 'berta', 'b'))).toBe(403)
   })
 })

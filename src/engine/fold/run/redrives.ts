@@ -109,6 +109,7 @@ export function retryAsNewRun(change: WorkingSet, run: RunRow, actor: string | n
       timeoutPer: run.timeoutPer,
       retry: JSON.stringify(policyOf(change, run)),
       limitKey: run.limitKey,
+      fairKey: run.fairKey,
       meta: marked(run.meta, { run: run.id, instanceId, node, item, role }),
     },
   )

@@ -1,6 +1,7 @@
 /** Creates the row of a run for a place: its type and queue, its arguments, its policies. */
 
 import { tenantLimitKey } from '../../../model/limits.ts'
+import { storedFairKey } from '../../../model/queues/fair.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { ItemRun, Literal } from '../../../model/start.ts'
@@ -59,6 +60,7 @@ export function runOf(change: Creating, member: Member, effect: RunEffect): RunR
   // The policy of the node is in the net; only that of an item may differ.
   run.retry = order.ownRetry === null ? null : JSON.stringify(order.ownRetry)
   run.limitKey = work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant)
+  if (work.fairKey !== undefined) run.fairKey = storedFairKey(work.fairKey, row.tenant)
   run.meta = order.meta === null ? null : JSON.stringify(order.meta)
   if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
   if (unwritable !== null) return refused(change, member, run, unwritable)
@@ -145,6 +147,7 @@ function itemOrder(node: Node, item: ItemRun): Order {
       delayMs: item.delayMs ?? 0,
       args: null,
       limitKey: item.limitKey ?? null,
+      ...(item.fairKey === undefined ? {} : { fairKey: item.fairKey }),
     },
     payload: textOf(item.args ?? null),
     retry,

@@ -259,8 +259,9 @@ function literalOf(job: JobTree, hint: ResultHint): Literal {
 }
 
 function runWork(job: JobTree): RunWork {
-  const { queue = 'default', priority = 100, delayMs = 0, limitKey = null } = job.options
-  return { kind: 'run', type: job.type, queue, priority, delayMs, args: null, limitKey }
+  const { queue = 'default', priority = 100, delayMs = 0, limitKey = null, fairKey } = job.options
+  const fair = fairKey === undefined ? {} : { fairKey }
+  return { kind: 'run', type: job.type, queue, priority, delayMs, args: null, limitKey, ...fair }
 }
 
 function itemRun(job: JobTree, before: Shape): ItemRun {

@@ -74,6 +74,7 @@ export function enqueueParams(
     ...expiryOf(options),
     ...(options.timeoutMs === null ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.limitKey === null ? {} : { limitKey: options.limitKey }),
+    ...(options.fairKey === null ? {} : { fairKey: options.fairKey }),
     ...(options.limits.length === 0 ? {} : { limits: options.limits }),
     ...(job.unique === null ? {} : { unique: uniqueParams(job.unique, by.tenant) }),
     ...(meta === null ? {} : { meta }),
@@ -96,7 +97,7 @@ function expiryOf({ expiresAt, expiresInMs }: JobAsked['options']): Pick<Enqueue
  * As a part of a workflow. Times are absolute: a job that is enqueued after its time is due at once, or has expired.
  */
 export function jobTree(job: JobAsked): JobTree {
-  const { queue, priority, runAt, delayMs, expiresAt, timeoutMs, graceMs, retry, limitKey } = job.options
+  const { queue, priority, runAt, delayMs, expiresAt, timeoutMs, graceMs, retry, limitKey, fairKey } = job.options
   return {
     kind: 'job',
     type: job.type,
@@ -111,6 +112,7 @@ export function jobTree(job: JobAsked): JobTree {
       ...(timeoutMs === null ? {} : { timeoutMs }),
       ...(graceMs === 0 ? {} : { graceMs }),
       ...(limitKey === null ? {} : { limitKey }),
+      ...(fairKey === null ? {} : { fairKey }),
       ...(Object.keys(job.meta).length === 0 ? {} : { meta: job.meta }),
       ...(Object.keys(job.envelope).length === 0 ? {} : { envelope: job.envelope as unknown as Json }),
     },

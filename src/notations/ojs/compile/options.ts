@@ -1,6 +1,7 @@
 /** Options of a job, whether it is in a workflow or not. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
+import { MAX_FAIR_KEY_LENGTH } from '../../../kernel/limits.ts'
 import { isRelative } from '../../../kernel/moments.ts'
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import type { LimitParams } from '../../../model/limits.ts'
@@ -31,6 +32,7 @@ export interface OptionsAsked {
   readonly graceMs: number
   readonly retry: Retry
   readonly limitKey: string | null
+  readonly fairKey: string | null
   /** Limits that are set with the job, or not at all. */
   readonly limits: readonly LimitParams[]
 }
@@ -74,6 +76,7 @@ export function readJobOptions(job: Part, now: number): OptionsRead {
       graceMs,
       retry,
       limitKey: limit?.limitKey ?? null,
+      fairKey: readFairKey(get('fair_key')),
       limits: limit?.limits ?? [],
     },
     envelope: {
@@ -121,6 +124,13 @@ function readGrace(ms: Part, seconds: Part): number {
   if (ms.given) return ms.whole('grace_period_ms', { least: 0, most: LONGEST_MS }) ?? 0
   if (typeof seconds.value === 'string') return seconds.isoDuration('grace_period') ?? 0
   return Math.round((seconds.number('grace_period (seconds)', 0, LONGEST_MS / 1000) ?? 0) * 1000)
+}
+
+function readFairKey(part: Part): string | null {
+  const key = part.text('fair_key')
+  if (key === null || (key !== '' && [...key].length <= MAX_FAIR_KEY_LENGTH)) return key
+  part.wrong(`fair_key must have 1 to ${MAX_FAIR_KEY_LENGTH} characters`)
+  return null
 }
 
 function readTags(part: Part): readonly string[] {

@@ -1,5 +1,6 @@
 /** A workflow in the terms of OJS: jobs, composed by chains, groups and batches that may be nested. */
 import { PetrelError } from '../../../kernel/errors.ts'
+import { MAX_FAIR_KEY_LENGTH } from '../../../kernel/limits.ts'
 import type { Json } from '../../../net/net.ts'
 import { problemsOfRetry, type Retry } from '../../../net/retry/retry.ts'
 
@@ -60,6 +61,8 @@ export interface JobOptions {
   /** How long before that its handler should stop. Kept as meta.petrel.grace_ms of its run. */
   readonly graceMs?: number
   readonly limitKey?: string
+  /** Runs of a queue and priority are handed out by turns of their keys, such as those of its customers. */
+  readonly fairKey?: string
   readonly meta?: { readonly [key: string]: Json }
   /**
    * For a job that came over the wire: the parts of its envelope that have no field here. Kept as meta.petrel.ojs of
@@ -96,9 +99,12 @@ function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string
   if (typeof type !== 'string' || type === '' || type.length > 255)
     return 'a type must be a string of 1 to 255 characters'
   if (type.includes('%')) return `a job has one type; '${type}' is a pattern`
-  const { queue, priority, delayMs, timeoutMs, limitKey, meta, retry } = options
+  const { queue, priority, delayMs, timeoutMs, limitKey, fairKey, meta, retry } = options
   if (queue !== undefined && (typeof queue !== 'string' || queue === '')) return 'queue must be a string'
   if (limitKey !== undefined && (typeof limitKey !== 'string' || limitKey === '')) return 'limitKey must be a string'
+  if (fairKey !== undefined && !isFairKey(fairKey)) {
+    return `fairKey must be a string of 1 to ${MAX_FAIR_KEY_LENGTH} characters`
+  }
   if (priority !== undefined && !Number.isInteger(priority)) return 'priority must be a whole number'
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) return 'delayMs must be 0 or more'
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) return 'timeoutMs must be more than 0'
@@ -107,6 +113,10 @@ function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string
   }
   if (meta !== undefined && 'petrel' in meta) return "meta.petrel is the engine's own"
   return retry === undefined ? null : problemOfRetry(retry)
+}
+
+function isFairKey(key: unknown): boolean {
+  return typeof key === 'string' && key !== '' && [...key].length <= MAX_FAIR_KEY_LENGTH
 }
 
 function problemOfRetry(retry: Partial<Retry>): string | null {

@@ -49,6 +49,7 @@ const OPTIONS = [
   'visibility_timeout_ms',
   'pending',
   'rate_limit',
+  'fair_key',
   'metadata',
 ]
 /** Only the server sets these: values that a client sends under these names are not stored. */

@@ -8,6 +8,7 @@
  */
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
+import { type FairPlace, fairScope } from '../../../model/queues/fair.ts'
 import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import { RUN, selectList } from '../columns.ts'
 import { textArray } from '../connection/batch.ts'
@@ -81,21 +82,45 @@ const DUE = `r.run_at <= (SELECT workflow.clock()) AND (r.expires_at IS NULL OR 
 const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND ${DUE}`
 
 /**
+ * Among the best runs, those with a fair key only hold places: which runs of their queue and priority take these places is
+ * decided by the turns of the keys (repeatable/48_fair.sql). Where no run has a key, nothing is looked up. $11: the scope of
+ * the turns. If the walk was cut short, the longest due take the places that are left.
+ */
+const BY_TURNS = `top(id, queue, priority, fair_key) AS MATERIALIZED (SELECT b.* FROM best b LIMIT $10::int),
+  fair(run, used, place) AS MATERIALIZED (
+    SELECT f.run, f.used, f.place FROM (
+      SELECT t.queue, t.priority, count(*)::int AS places FROM top t WHERE t.fair_key IS NOT NULL
+      GROUP BY t.queue, t.priority ORDER BY t.queue, t.priority) g
+    CROSS JOIN LATERAL workflow.fair_runs(g.queue, g.priority,
+      ARRAY (SELECT l.type FROM line l WHERE l.queue = g.queue AND l.priority = g.priority), g.places, $11::text, $4::text, $7::text[]) f
+  ),
+  chosen(id) AS MATERIALIZED (
+    SELECT b.id FROM best b WHERE b.fair_key IS NULL AND NOT EXISTS (SELECT FROM fair)
+    UNION ALL SELECT t.id FROM top t WHERE t.fair_key IS NULL AND EXISTS (SELECT FROM fair)
+    UNION ALL SELECT f.run FROM fair f
+    UNION ALL SELECT s.id FROM (
+      SELECT t.id FROM top t WHERE t.fair_key IS NOT NULL AND t.id NOT IN (SELECT f.run FROM fair f)
+      LIMIT greatest(0, (SELECT count(*) FROM top t WHERE t.fair_key IS NOT NULL) - (SELECT count(*) FROM fair))) s
+  )`
+
+/**
  * A few more are read ($9) than are taken ($10), since other claimers may hold the best; LockRows runs below the last
  * LIMIT and stops at $10. The outer conditions look superfluous but are what PostgreSQL checks again on a row that
  * changed between the snapshot and the lock. They are written so that no index but the primary key fits them, and the
  * ids come as an array, not a join: planned on an empty table, a join began with all due runs (3.7 s).
  */
 const candidatesSql = (anyQueue: boolean, inOrder = false): string => `${lines(anyQueue)},
-  best(id) AS MATERIALIZED (
-    SELECT c.id FROM line l CROSS JOIN LATERAL
-      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $9::int) c
+  best(id, queue, priority, fair_key) AS MATERIALIZED (
+    SELECT c.id, l.queue, l.priority, c.fair_key FROM line l CROSS JOIN LATERAL
+      (SELECT r.id, r.run_at, r.fair_key ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $9::int) c
     ORDER BY ${inOrder ? 'array_position($1::text[], l.queue), ' : ''}l.priority, c.run_at, c.id LIMIT $9::int
-  )
-  SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
-  WHERE r.id = ANY (ARRAY (SELECT b.id FROM best b)) AND r.status || '' = 'pending' AND r.deleted_at IS NULL
+  ),
+  ${BY_TURNS}
+  SELECT ${selectList(RUN, 'r')}, (SELECT f.used FROM fair f WHERE f.run = r.id) FROM workflow.workflow_run r
+  WHERE r.id = ANY (ARRAY (SELECT c.id FROM chosen c)) AND r.status || '' = 'pending' AND r.deleted_at IS NULL
     AND r.run_at + interval '0' <= (SELECT workflow.clock())
-  ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority, r.run_at, r.id LIMIT $10::int
+  ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority,
+    coalesce((SELECT f.place FROM fair f WHERE f.run = r.id), 0), r.run_at, r.id LIMIT $10::int
   FOR UPDATE OF r SKIP LOCKED`
 
 /** The LIMIT keeps this a probe per line: an EXISTS became a join that read all due runs. */
@@ -125,11 +150,29 @@ function filterValues(filter: ClaimFilter, full: Pick<Candidates, 'skipQueues' |
 
 const NOTHING_FULL = { skipQueues: [], skipLimitKeys: [] }
 
-export function candidatesCall(filter: Candidates, row: (fields: Fields) => void): Call {
+/** The fields of a run are followed by how many runs of its turn its key has given; null: it was not chosen by turns. */
+const RUN_FIELDS = RUN.columns.length
+const [ID, QUEUE, PRIORITY, FAIR_KEY] = (['id', 'queue', 'priority', 'fairKey'] as const).map((key) =>
+  RUN.columns.findIndex((column) => column.key === key),
+) as [number, number, number, number]
+
+export function candidatesCall(
+  filter: Candidates,
+  found: (fields: Fields) => void,
+  fairPlaces: FairPlace[] = [],
+): Call {
   const looked = String(filter.limit * 2 + 32)
+  const scope = fairScope(filter)
+  const row = (fields: Fields): void => {
+    found(fields)
+    const used = fields[RUN_FIELDS]
+    if (used == null) return
+    const of = { queue: fields[QUEUE] as string, priority: Number(fields[PRIORITY]), key: fields[FAIR_KEY] as string }
+    fairPlaces.push({ runId: fields[ID] as string, turn: { ...of, scope, used: Number(used) } })
+  }
   return {
     statement: filter.queues === null ? CANDIDATES[1] : filter.inOrder === true ? IN_ORDER : CANDIDATES[0],
-    values: [...filterValues(filter, filter), looked, String(filter.limit)],
+    values: [...filterValues(filter, filter), looked, String(filter.limit), scope],
     row,
   }
 }

@@ -3,6 +3,7 @@
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
 import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
+import type { FairPlace } from '../../../model/queues/fair.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
@@ -64,6 +65,7 @@ export class Loading implements Loaded {
   readonly lockedLimits = new Set<string>()
   readonly queuedUnder = new Map<string, boolean>()
   candidates: RunRow[] = []
+  readonly fairPlaces: FairPlace[] = []
   readonly urgency: (number | null)[] = []
   readonly nextUrgency: (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
@@ -186,7 +188,7 @@ export class Loading implements Loaded {
         left -= Buffer.byteLength(run.payload)
         this.candidates.push(run)
       }
-      calls.push(candidatesCall(candidates, row))
+      calls.push(candidatesCall(candidates, row, this.fairPlaces))
     }
   }
 

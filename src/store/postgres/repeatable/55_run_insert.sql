@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- New runs by plain SQL: checked before the insert, recorded after it.
 
 -- Prefixes of the engine and of tenants. `schedule:` is free: other tickers on workflow_schedule make the same keys.
@@ -42,9 +42,12 @@ BEGIN
     PERFORM workflow.inbox_refuse('workflow_run', 'idempotency_key',
       format('has 1 to 512 characters, not %s', char_length(NEW.idempotency_key)),
       'Use a hash of long keys; leave it out for work that may be put in twice.');
+  ELSIF char_length(NEW.fair_key) NOT BETWEEN 1 AND 255 OR starts_with(NEW.fair_key, '@') THEN
+    PERFORM workflow.inbox_refuse('workflow_run', 'fair_key',
+      'has 1 to 255 characters and does not begin with @, which belongs to tenants', 'Use a short name, such as the number of a customer.');
   ELSIF own IS NOT NULL THEN
     PERFORM workflow.inbox_refuse('workflow_run', own, 'is written by the engine alone',
-      'A new run has type, payload and, if wanted, id, idempotency_key, priority, run_at, max_attempts and queue.');
+      'A new run has type, payload and, if wanted, id, idempotency_key, priority, run_at, max_attempts, queue and fair_key.');
   END IF;
   PERFORM workflow.inbox_check_type('workflow_run', NEW.type);
   PERFORM workflow.inbox_check_max_attempts('workflow_run', NEW.max_attempts);

@@ -4,6 +4,7 @@ import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
+import { fairWeightsOn } from './fair-weights.ts'
 import { runtimesOn } from './runtimes.ts'
 
 const CONFIGS = statement(
@@ -28,6 +29,7 @@ const REMOVE = statement('DELETE FROM workflow.workflow_schema WHERE uri = $1 RE
 export function registryOn(lanes: Lanes): Registry {
   return {
     ...runtimesOn(lanes),
+    ...fairWeightsOn(lanes),
     queueConfigs: () => ask(lanes, { statement: CONFIGS, row: configFrom }),
     putQueueConfig: async ({ name, config, updatedAt, updatedBy }) => {
       await ask(lanes, { statement: PUT_CONFIG, values: [name, config, String(updatedAt), updatedBy], row: () => null })

@@ -2,6 +2,7 @@
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow } from '../../../model/events/events.ts'
 import type { ParkedRow } from '../../../model/pauses/pauses.ts'
+import type { FairTurnRow } from '../../../model/queues/fair.ts'
 import type { InstanceRow, RunRow, SlotRow, TermRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
@@ -31,6 +32,7 @@ const insertSlots = inserter(column.SLOT)
 const putSlots = upserter(column.SLOT, ['instance_id', 'key'])
 const putQueues = upserter(column.QUEUE, ['name'])
 const putLimits = upserter(column.LIMIT, ['key'])
+const putFairTurns = upserter(column.FAIR_TURN, ['queue', 'priority', 'scope'])
 const putUniques = upserter(column.UNIQUE, ['key'])
 const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
@@ -121,6 +123,7 @@ const byRunId = byText(runIdOf)
 const bySlot = byText(slotOf)
 const byTerm = byText(termOf)
 const byParked = byText(parkedOf)
+const byQueue = byText<FairTurnRow>(({ queue, priority }) => `${priority} ${queue}`)
 const byValue = byText<string>((text) => text)
 
 /** Rows without the key come last; two batches that insert the same keys then meet them in the same order. */
@@ -225,10 +228,11 @@ function pushPauses({ pauses, parked }: Delta, calls: Call[]): void {
 }
 
 /** What admission consults: names in use, queues, limits and unique keys. */
-function pushRules({ names, queues, limits, uniques }: Delta, loaded: Loading, calls: Call[]): void {
+function pushRules({ names, queues, limits, fairTurns, uniques }: Delta, loaded: Loading, calls: Call[]): void {
   if (given(names)) calls.push(insertNames(sorted(names, byName)))
   if (given(queues)) calls.push(putQueues(latest(queues, nameOf, byName)))
   if (given(limits)) calls.push(putLimits(latest(limits, keyOf, byKey)))
+  if (given(fairTurns)) calls.push(putFairTurns(sorted(fairTurns, byQueue)))
   if (given(uniques?.remove)) {
     calls.push({ statement: REMOVE_UNIQUES, values: [textArray(sorted(uniques.remove, byValue))] })
   }

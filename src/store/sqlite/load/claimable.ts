@@ -5,15 +5,20 @@
  * Prefixes need no LIKE, hence no escaping: a prefix is a range of types in byte order, which ends at the first type
  * that does not begin with it. Types that the registry closes to this runtime are skipped here: however many are
  * pending, they displace no other run.
+ *
+ * Among the best runs, those with a fair key only hold places: which runs of their queue and priority take these places is
+ * decided by the turns of the keys (fair.ts). Where no run has a key, nothing is looked up.
  */
 
 import { splitTypeFilters, takes } from '../../../kernel/type-filters.ts'
+import { type FairPlace, fairScope } from '../../../model/queues/fair.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
+import { fairRuns } from './fair.ts'
 
 export const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
   WHERE status = 'pending' AND deleted_at IS NULL`
@@ -39,7 +44,7 @@ const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_a
  */
 const FIRST = 'ORDER BY run_at, id LIMIT ?7 + 0'
 const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE} ${FIRST}`
-const DUE_KEYS = `SELECT id, run_at ${DUE} ${FIRST}`
+const DUE_KEYS = `SELECT id, run_at, fair_key, queue ${DUE} ${FIRST}`
 /** The length of a text is at the beginning of its row: long payloads are not read for it. */
 const DUE_BYTES = `SELECT total(bytes) FROM (SELECT octet_length(payload) AS bytes ${DUE} ${FIRST})`
 /** This many are read without measuring their lengths first. */
@@ -62,18 +67,34 @@ interface Line {
 /** Bytes of payloads that may still be read; below 0: no more. */
 interface Room {
   left: number
+  readonly fairPlaces: FairPlace[]
+}
+
+/** A run among the best of its priority. */
+interface Place {
+  readonly id: string
+  readonly runAt: number
+  readonly fairKey: string | null
+  readonly queue: string
+}
+
+export interface Found {
+  readonly runs: readonly RunRow[]
+  readonly fairPlaces: readonly FairPlace[]
 }
 
 /** The best claimable runs: by priority, then run_at, then id; in order, one queue after the other. */
-export function candidates(connection: Connection, filter: Candidates, now: number): RunRow[] {
-  const room = { left: filter.maxBytes ?? Number.POSITIVE_INFINITY }
-  if (filter.inOrder !== true || filter.queues === null) return best(connection, filter, now, room)
-  const chosen: RunRow[] = []
+export function candidates(connection: Connection, filter: Candidates, now: number): Found {
+  const room: Room = { left: filter.maxBytes ?? Number.POSITIVE_INFINITY, fairPlaces: [] }
+  const { fairPlaces } = room
+  if (filter.inOrder !== true || filter.queues === null)
+    return { runs: best(connection, filter, now, room), fairPlaces }
+  const runs: RunRow[] = []
   for (const queue of new Set(filter.queues)) {
-    const limit = filter.limit - chosen.length
-    if (limit > 0 && room.left >= 0) chosen.push(...best(connection, { ...filter, queues: [queue], limit }, now, room))
+    const limit = filter.limit - runs.length
+    if (limit > 0 && room.left >= 0) runs.push(...best(connection, { ...filter, queues: [queue], limit }, now, room))
   }
-  return chosen
+  return { runs, fairPlaces }
 }
 
 function best(connection: Connection, filter: Candidates, now: number, room: Room): RunRow[] {
@@ -108,22 +129,67 @@ function dueOf(connection: Connection, lines: readonly Line[], filter: Candidate
   const [only] = lines
   if (lines.length === 1 && only && (limit <= FEW || bytesDue(connection, only, filter, now) <= room.left)) {
     const runs = due(connection, DUE_RUNS, only, filter, now, limit).map(runOf)
+    if (runs.some(({ fairKey }) => fairKey !== null)) {
+      return rowsOf(connection, byTurns(connection, runs, lines, { filter, now, room }), room)
+    }
     for (const { payload } of runs) room.left -= Buffer.byteLength(payload)
     return runs
   }
-  const keys = lines.flatMap((line) => due(connection, DUE_KEYS, line, filter, now, limit))
-  keys.sort((a, b) => (a[1] as number) - (b[1] as number) || ((a[0] as string) < (b[0] as string) ? -1 : 1))
+  const places = lines.flatMap((line) => due(connection, DUE_KEYS, line, filter, now, limit).map(placeOf))
+  places.sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1))
+  const chosen = byTurns(connection, places.slice(0, limit), lines, { filter, now, room })
+  return rowsOf(connection, chosen, room)
+}
+
+function placeOf([id, runAt, fairKey, queue]: Cells): Place {
+  return { id: id as string, runAt: runAt as number, fairKey: fairKey as string | null, queue: queue as string }
+}
+
+function rowsOf(connection: Connection, ids: readonly string[], room: Room): RunRow[] {
   const byId = connection.statement(`SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`)
   const runs: RunRow[] = []
-  for (const [id] of keys.slice(0, limit)) {
+  for (const id of ids) {
     if (room.left < 0) break
-    const cells = byId.get(id as string)
+    const cells = byId.get(id)
     if (cells === undefined) continue
     const run = runOf(cells)
     room.left -= Buffer.byteLength(run.payload)
     runs.push(run)
   }
   return runs
+}
+
+interface Claiming {
+  readonly filter: Candidates
+  readonly now: number
+  readonly room: Room
+}
+
+/** The ids for these places: where runs have keys, of the runs whose turn it is. */
+function byTurns(
+  connection: Connection,
+  places: readonly Place[],
+  lines: readonly Line[],
+  { filter, now, room }: Claiming,
+): readonly string[] {
+  const shared = places.filter(({ fairKey }) => fairKey !== null)
+  if (shared.length === 0) return places.map(({ id }) => id)
+  const scope = fairScope(filter)
+  const chosen = new Map<string, string[]>()
+  for (const queue of new Set(shared.map((place) => place.queue))) {
+    const own = lines.filter((line) => line.queue === queue)
+    const ring = { queue, priority: (own[0] as Line).priority, types: own.map(({ type }) => type) }
+    const standing = shared.flatMap((place) => (place.queue === queue ? [place.id] : []))
+    const runs = fairRuns(connection, ring, filter, now, standing.length)
+    for (const { id, key, used } of runs) {
+      room.fairPlaces.push({ runId: id, turn: { queue, priority: ring.priority, scope, key, used } })
+    }
+    const ids = runs.map(({ id }) => id)
+    // The walk was cut short: the longest due take the places that are left.
+    const others = ids.length === standing.length ? [] : standing.filter((id) => !ids.includes(id))
+    chosen.set(queue, [...ids, ...others].slice(0, standing.length))
+  }
+  return places.map(({ id, fairKey, queue }) => (fairKey === null ? id : (chosen.get(queue)?.shift() as string)))
 }
 
 function bytesDue(connection: Connection, line: Line, filter: Candidates, now: number): number {

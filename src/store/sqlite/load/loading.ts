@@ -2,6 +2,7 @@
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
 import type { PauseKey, PauseRow } from '../../../model/pauses/pauses.ts'
 import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
+import type { FairPlace } from '../../../model/queues/fair.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
@@ -42,6 +43,7 @@ import { loadPauses, pauseStateOf } from '../tables/pauses.ts'
 import { BulkLoading } from './bulk.ts'
 import { candidates, urgency } from './claimable.ts'
 import { childAt, latestChild, latestRun, nextFire, OPEN_CHILDREN, ranOf, runAt } from './firings.ts'
+import { LEASED, UNATTENDED, WAITING } from './held.ts'
 import { isQueuedUnder } from './queued.ts'
 import { resultAt, resultOf } from './results.ts'
 import { loadItems, slotsWith, slotValue, topSlot } from './slots.ts'
@@ -51,13 +53,6 @@ const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
 const QUEUE = `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`
 const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
 const LISTING = 'SELECT runtime, is_enabled FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL'
-/** `LIMIT ? + 0`: see claimable.ts. */
-const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
-  WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
-/** Deferred, or held by plain SQL: leased without a session, the smallest part of that index. */
-const UNATTENDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
-  WHERE status = 'leased' AND session_id IS NULL AND lease_ms IS NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
-const LEASED = `SELECT ${RUN_CELLS} FROM workflow_run WHERE status = 'leased' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
 const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const HANDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
@@ -94,6 +89,7 @@ export class Loading implements Loaded {
   readonly limits = new Map<string, LimitRow>()
   readonly queuedUnder = new Map<string, boolean>()
   candidates: readonly RunRow[] = []
+  readonly fairPlaces: FairPlace[] = []
   urgency: readonly (number | null)[] = []
   nextUrgency: readonly (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
@@ -179,7 +175,9 @@ export class Loading implements Loaded {
       for (const key of keys) to.queuedUnder.set(key, isQueuedUnder(to.#connection, key))
     },
     candidates: (to, wanted) => {
-      to.candidates = to.#seen(candidates(to.#connection, wanted, to.now))
+      const { runs, fairPlaces } = candidates(to.#connection, wanted, to.now)
+      to.candidates = to.#seen(runs)
+      to.fairPlaces.push(...fairPlaces)
     },
     urgency: (to, filters) => {
       to.urgency = to.#urgency(filters)

@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- New runs by plain SQL: checked before the insert, recorded after it.
 --
 -- The inbox is what programs write into the tables by plain SQL; the triggers hold these writes to the promises of
@@ -48,6 +48,8 @@ BEGIN
     THEN RAISE(ABORT, 'workflow_run.run_at, created_at: must be milliseconds since 1970, up to the year 9999')
     WHEN length(new.queue) NOT BETWEEN 1 AND 255 OR instr(CAST(new.queue AS BLOB), x'00') > 0
     THEN RAISE(ABORT, 'workflow_run.queue: must have 1 to 255 characters')
+    WHEN length(new.fair_key) NOT BETWEEN 1 AND 255 OR instr(CAST(new.fair_key AS BLOB), x'00') > 0 OR new.fair_key GLOB '@*'
+    THEN RAISE(ABORT, 'workflow_run.fair_key: must have 1 to 255 characters, and not begin with @, which belongs to tenants')
     WHEN new.timeout_ms NOT BETWEEN 1 AND 253402300799999 OR new.expires_at NOT BETWEEN 0 AND 253402300799999
     THEN RAISE(ABORT, 'workflow_run.timeout_ms, expires_at: must be milliseconds')
     WHEN (new.leased_by, new.lease_until, new.last_error, new.result, new.deleted_at) IS NOT (NULL, NULL, NULL, NULL, NULL)
@@ -59,7 +61,7 @@ BEGIN
       OR (new.done_seq, new.report_id, new.deferred, new.unknown_outcome, new.timeout_at, new.retry, new.error)
         IS NOT (NULL, NULL, 0, 0, NULL, NULL, NULL)
       OR (new.unique_key, new.dead_letter, new.cancel_requested_at, new.meta, new.lease_ms) IS NOT (NULL, 0, NULL, NULL, NULL)
-    THEN RAISE(ABORT, 'workflow_run.instance_id and the like: only the engine writes them; a new run has id, type, payload, priority, run_at, idempotency_key, max_attempts, queue, tenant, limit_key, timeout_ms, timeout_per, expires_at')
+    THEN RAISE(ABORT, 'workflow_run.instance_id and the like: only the engine writes them; a new run has id, type, payload, priority, run_at, idempotency_key, max_attempts, queue, tenant, limit_key, fair_key, timeout_ms, timeout_per, expires_at')
   END;
   INSERT OR IGNORE INTO workflow_setting (key, value) SELECT 'on_conflict', 'replace' FROM workflow_run
     WHERE idempotency_key = new.idempotency_key OR id = new.id;

@@ -1,4 +1,4 @@
--- Revision 3.
+-- Revision 4.
 -- Changes of runs by plain SQL. 55_run_insert.sql explains the triggers; src/model/run-transitions.ts has the transitions as
 -- data.
 
@@ -260,7 +260,7 @@ END;
 -- Columns that the engine never writes again.
 CREATE TRIGGER workflow_run_edit_check BEFORE UPDATE OF id, type, payload, idempotency_key, max_attempts, created_at, queue,
   tenant, instance_id, root_id, node, fire, item, role, scope, timeout_ms, timeout_per, expires_at, retry, limit_key, meta,
-  inbox ON workflow_run WHEN new.engine_turn = old.engine_turn
+  inbox, fair_key ON workflow_run WHEN new.engine_turn = old.engine_turn
 BEGIN
   SELECT CASE
     WHEN old.status <> 'pending' AND old.status <> 'leased'
@@ -268,9 +268,9 @@ BEGIN
     WHEN (new.id, new.idempotency_key, new.created_at, new.tenant, new.instance_id, new.root_id, new.node, new.fire, new.item)
         IS NOT (old.id, old.idempotency_key, old.created_at, old.tenant, old.instance_id, old.root_id, old.node, old.fire,
           old.item)
-      OR (new.role, new.scope, new.timeout_ms, new.timeout_per, new.expires_at, new.retry, new.limit_key, new.meta, new.inbox)
+      OR (new.role, new.scope, new.timeout_ms, new.timeout_per, new.expires_at, new.retry, new.limit_key, new.meta, new.inbox, new.fair_key)
         IS NOT (old.role, old.scope, old.timeout_ms, old.timeout_per, old.expires_at, old.retry, old.limit_key, old.meta,
-          old.inbox)
+          old.inbox, old.fair_key)
     THEN RAISE(ABORT, 'workflow_run.id, idempotency_key, created_at, tenant, instance_id and the like: cannot be changed')
     WHEN new.max_attempts NOT BETWEEN 1 AND 1000 AND new.max_attempts <> old.max_attempts
     THEN RAISE(ABORT, 'workflow_run.max_attempts: must be from 1 to 1000')

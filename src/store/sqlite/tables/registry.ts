@@ -2,6 +2,7 @@
 import type { QueueConfigRow, Registry, SchemaRow } from '../../../model/registry.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
+import { fairWeightsOn } from './fair-weights.ts'
 import { runtimesOn } from './runtimes.ts'
 
 const CONFIGS = 'SELECT name, config, updated_at, updated_by FROM workflow_queue_config ORDER BY name'
@@ -17,6 +18,7 @@ export function registryOn(connection: Connection): Registry {
   const write = <T>(work: () => T): Promise<T> => connection.write(work, () => undefined)
   return {
     ...runtimesOn(connection),
+    ...fairWeightsOn(connection),
     queueConfigs: () => connection.read(() => connection.statement(CONFIGS).all().map(configOf)),
     putQueueConfig: ({ name, config, updatedAt, updatedBy }) =>
       write(() => void connection.statement(PUT_CONFIG).get(name, config, updatedAt, updatedBy)),

@@ -1,6 +1,7 @@
 /** Writes a delta. Loops over prepared statements: with one writer, sets or an order gain nothing. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
 import { FAILURE } from '../../../model/errors/groups.ts'
+import { FAIR_TURN } from '../../../model/queues/fair.ts'
 import {
   type GateRow,
   INSTANCE,
@@ -183,6 +184,7 @@ const PUT_NET = 'INSERT OR IGNORE INTO workflow_net (hash, name, dialect, net) V
 const INSERT_NAME = 'INSERT INTO workflow_name (name, root_id) VALUES (?, ?)'
 const putQueue = upserter(QUEUE, { keys: ['name'] })
 const putLimit = upserter(LIMIT, { keys: ['key'] })
+const putFairTurn = upserter(FAIR_TURN, { keys: ['queue', 'priority', 'scope'] })
 const putUnique = upserter(UNIQUE, { keys: ['key'] })
 const REMOVE_UNIQUE = 'DELETE FROM workflow_unique WHERE key = ?'
 const putWorker = upserter(WORKER, { keys: ['id'], kept: ['started_at'] })
@@ -197,6 +199,7 @@ function putRest(connection: Connection, delta: Delta, now: number): void {
   for (const { name, rootId } of delta.names ?? []) connection.statement(INSERT_NAME).get(name, rootId)
   for (const queue of delta.queues ?? []) putQueue(connection, queue)
   for (const limit of delta.limits ?? []) putLimit(connection, limit)
+  for (const turn of delta.fairTurns ?? []) putFairTurn(connection, turn)
   for (const key of delta.uniques?.remove ?? []) connection.statement(REMOVE_UNIQUE).get(key)
   for (const unique of delta.uniques?.put ?? []) putUnique(connection, unique)
   for (const worker of delta.workers?.put ?? []) putWorker(connection, worker)
