@@ -13,6 +13,7 @@ import { defineBulk } from './commands/bulk/bulk.ts'
 import { defineCancel } from './commands/cancel.ts'
 import { defineContext } from './commands/context.ts'
 import { defineCheck } from './commands/definitions/check.ts'
+import { defineDebounced } from './commands/definitions/debounced.ts'
 import { defineDefinitions } from './commands/definitions/definitions.ts'
 import { defineDeploy } from './commands/definitions/deploy.ts'
 import { defineRegistry } from './commands/definitions/registry.ts'
@@ -43,7 +44,7 @@ export interface CommandGroup {
 
 export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Run:', commands: [defineDev, defineServer, defineWorker, defineRun, defineCheck] },
-  { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineEvent] },
+  { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineDebounced, defineEvent] },
   {
     title: 'Instances:',
     commands: [

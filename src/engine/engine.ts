@@ -10,6 +10,7 @@ import type { EngineApi, EngineOptions } from './api.ts'
 import { createParts, type Parts } from './parts.ts'
 import { recordsOf, storageOf } from './records.ts'
 import { bulkVerbs } from './verbs/bulk.ts'
+import { debounceVerbs } from './verbs/debounced.ts'
 import { definitionVerbs } from './verbs/definitions.ts'
 import { errorVerbs } from './verbs/errors.ts'
 import { gateVerbs } from './verbs/gates.ts'
@@ -48,6 +49,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...runVerbs(parts),
     ...instanceVerbs(parts),
     ...definitionVerbs(parts),
+    ...debounceVerbs(parts),
     ...errorVerbs(parts),
     ...gateVerbs(parts),
     ...scheduleVerbs(parts),

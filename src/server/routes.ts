@@ -2,6 +2,7 @@
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
+import { DEBOUNCED_ROUTES } from './debounced/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { ERROR_ROUTES } from './errors/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
@@ -23,6 +24,7 @@ export const CORE_ROUTES = [
   ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
   ...INSTANCE_ROUTES,
+  ...DEBOUNCED_ROUTES,
   ...PAUSE_ROUTES,
   ...LOG_ROUTES,
   ...SAGA_ROUTES,

@@ -20,6 +20,7 @@ import type {
   WorkerRow,
 } from '../rows.ts'
 import type { SagaQueries } from '../sagas.ts'
+import type { DebounceQueries } from '../schedules/debounce.ts'
 import type { ScheduleQueries } from '../schedules/fires.ts'
 import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
@@ -40,6 +41,8 @@ export interface Queries extends ExecutionQueries {
   readonly overview: Overview
   /** Schedules of all kinds, and what they did. */
   readonly timetable: ScheduleQueries
+  /** Starts that wait until no other has followed. */
+  readonly debounces: DebounceQueries
   /** What waits in a queue and passes through it; bounded, however long the queue is. */
   readonly queueing: QueueingQueries
   /** The store's clock. */

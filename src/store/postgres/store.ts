@@ -34,6 +34,7 @@ import { reset } from './reset.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
+import { debounceQueriesOn } from './tables/debounce.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -167,6 +168,7 @@ export class PostgresStore implements Store {
       sagas: sagasOn({ reads: this.#reads, lists: this.#lists }),
       overview: overviewOn(this.#lists),
       queueing: queueingOn(this.#lists),
+      debounces: debounceQueriesOn({ reads: this.#reads, lists: this.#lists }),
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
       now: () => this.now(),
     })

@@ -11,6 +11,7 @@ import { reset } from './reset.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
+import { debounceQueriesOn } from './tables/debounce.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -75,6 +76,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       sagas: sagasOn(connection),
       overview: overviewOn(connection),
       queueing: queueingOn(connection),
+      debounces: debounceQueriesOn(connection),
       timetable: timetableOn(connection, inboxSchedules),
       now,
     },

@@ -1,8 +1,10 @@
 /** The fields for submitting a run to the inbox. */
 import type { EnqueueParams } from '../../model/enqueue.ts'
+import type { DebounceParams } from '../../model/schedules/debounce.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
 import { anything, asked, named, optional, type Value } from '../schema.ts'
+import { Debounce, debounceGiven } from './debounce.ts'
 import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
 
 export const SubmitRequest = named(
@@ -15,12 +17,23 @@ export const SubmitRequest = named(
     run_at: optional(moment('The earliest start; RFC 3339 with a time zone.')),
     max_attempts: optional(MAX_ATTEMPTS),
     queue: optional(QUEUE),
+    debounce: optional(Debounce),
   }),
 )
 
 /** For a body that has not been checked. */
 export function readSubmit(body: Body): EnqueueParams {
   return submitAsked(checked(SubmitRequest, body))
+}
+
+/** For a body that has not been checked. */
+export function readSubmitDebounce(body: Body): DebounceParams | null {
+  return submitDebounce(checked(SubmitRequest, body))
+}
+
+/** null: it is enqueued at once. A key of its own, or a time, contradicts it. */
+export function submitDebounce(body: Value<typeof SubmitRequest>): DebounceParams | null {
+  return debounceGiven(body, ['idempotency_key', 'run_at'])
 }
 
 export function submitAsked(body: Value<typeof SubmitRequest>): EnqueueParams {
