@@ -8,6 +8,7 @@ import { defineKeys } from './commands/admin/keys.ts'
 import { defineMigrate } from './commands/admin/migrate.ts'
 import { defineServer } from './commands/admin/server.ts'
 import { defineWorker } from './commands/admin/worker.ts'
+import { defineWorkers } from './commands/admin/workers.ts'
 import { defineApprove, defineReject } from './commands/answer.ts'
 import { defineBulk } from './commands/bulk/bulk.ts'
 import { defineCancel } from './commands/cancel.ts'
@@ -72,6 +73,7 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineBulk,
       defineErrors,
       defineQueues,
+      defineWorkers,
       definePauses,
       defineDead,
       defineRedrive,

@@ -244,6 +244,8 @@ export const WORKER = table('workflow_worker', {
   tenant: text().orNull(),
   /** lease: over HTTP, its runs have leases of their own; `id` is then the name they are leased by. */
   holds: text<'session' | 'lease'>().initially('session'),
+  /** The build of its program, as it states it. */
+  build: text().orNull(),
 })
 export type WorkerRow = RowOf<typeof WORKER>
 

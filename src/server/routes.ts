@@ -18,6 +18,7 @@ import { OPENAPI_ROUTES } from './openapi/routes.ts'
 import { PAUSE_ROUTES } from './pauses/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
+import { WORKER_ROUTES } from './workers/routes.ts'
 
 export const CORE_ROUTES = [
   ...INBOX_ROUTES,
@@ -32,6 +33,7 @@ export const CORE_ROUTES = [
   ...BULK_ROUTES,
   ...ERROR_ROUTES,
   ...QUEUE_ROUTES,
+  ...WORKER_ROUTES,
 ]
 
 /** Of the server itself. */

@@ -39,6 +39,7 @@ const WORKER = {
   expiresAt: 0,
   tenant: null,
   holds: 'session' as const,
+  build: null,
 }
 
 /** The engine's essential work while callers read: sweeps, heartbeats, renewals, reads of runs, claims. */

@@ -1,7 +1,9 @@
--- The build that a worker states, and the builds in which a failure was seen.
+-- The build that a worker states, the builds in which a failure was seen, and how the state of its group has changed.
 ALTER TABLE workflow_worker ADD COLUMN build TEXT;
+ALTER TABLE workflow_failure ADD COLUMN holder TEXT;
 ALTER TABLE workflow_failure ADD COLUMN build TEXT;
 ALTER TABLE workflow_error_group ADD COLUMN builds TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE workflow_error_group ADD COLUMN changes TEXT NOT NULL DEFAULT '[]';
 
 -- A debounced start is of a definition or of a run. It is listed by the id that it will have, the newest series first.
 ALTER TABLE workflow_debounce RENAME COLUMN instance_id TO id;
