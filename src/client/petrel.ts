@@ -32,7 +32,7 @@ import { type EnqueueEntry, type EnqueueOptions, enqueueParams, onTransaction } 
 import { ErrorGroups } from './error-groups.ts'
 import { Gates } from './gates.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
-import { type InstanceFilter, instanceQuery, type RunFilter, runQuery } from './listing.ts'
+import { type InstanceFilter, listedInstances, type RunFilter, runQuery } from './listing.ts'
 import { type OpenOptions, openEngine } from './open.ts'
 import { Limits, Pauses, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
@@ -317,9 +317,9 @@ export class Petrel {
     return new InstanceHandle<Result>(this.#engine, id, false)
   }
 
-  /** Newest first. */
+  /** Newest first. Reads in portions, until there are enough or all are checked. */
   instances(filter: InstanceFilter = {}): Promise<readonly InstanceRow[]> {
-    return this.#engine.queries.listInstances(instanceQuery(filter))
+    return listedInstances(this.#engine, filter)
   }
 
   /** Newest first; those of workflows, too. */

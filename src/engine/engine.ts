@@ -8,6 +8,7 @@ import type { RunRow } from '../model/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { EngineApi, EngineOptions } from './api.ts'
 import { createParts, type Parts } from './parts.ts'
+import { withPlannedTimes } from './planned-times.ts'
 import { recordsOf, storageOf } from './records.ts'
 import { bulkVerbs } from './verbs/bulk.ts'
 import { debounceVerbs } from './verbs/debounced.ts'
@@ -59,7 +60,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...bulkVerbs(parts),
     store,
     faults,
-    queries: store.read,
+    queries: withPlannedTimes(store.read),
     records: recordsOf(store),
     storage: storageOf(store),
     simulation: new Simulation(store, () => sweeper.sweep()),

@@ -97,7 +97,8 @@ export const RUN = table('workflow_run', {
   /** Inserted by plain SQL or enqueued as an inbox run: its type is versioned, and it is listed by age. */
   inbox: bool().initially(false),
 })
-export type RunRow = RowOf<typeof RUN>
+/** `plannedAt`: of a parked run that is read to be shown, when it is due without its pause; no column of the table. */
+export type RunRow = RowOf<typeof RUN> & { readonly plannedAt?: number }
 
 /** The narrow row that every settle rewrites. Input, context, errors and results are in slots. */
 export const INSTANCE = table('workflow_instance', {

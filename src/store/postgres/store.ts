@@ -42,7 +42,7 @@ import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
-import { pausesOn } from './tables/pauses.ts'
+import { pausesOn, plannedTimes } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -170,6 +170,7 @@ export class PostgresStore implements Store {
       queueing: queueingOn(this.#lists),
       debounces: debounceQueriesOn({ reads: this.#reads, lists: this.#lists }),
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
+      plannedTimes: (parked: Parameters<Queries['plannedTimes']>[0]) => plannedTimes(this.#reads, parked),
       now: () => this.now(),
     })
     this.errorGroups = errorGroupsOn({ reads: this.#reads, lists: this.#lists, probe: params.probe ?? null })

@@ -19,7 +19,7 @@ import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
-import { pausesOn } from './tables/pauses.ts'
+import { pausesOn, plannedTimes } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -78,6 +78,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       queueing: queueingOn(connection),
       debounces: debounceQueriesOn(connection),
       timetable: timetableOn(connection, inboxSchedules),
+      plannedTimes: (parked) => connection.read(() => plannedTimes(connection, parked)),
       now,
     },
     sweep: sweepsOn(connection),
