@@ -60,6 +60,8 @@ const putGroups = upserter(column.ERROR_GROUP, ['fingerprint'])
 
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+/** Another process counts a portion meanwhile, which takes longer on a busy machine than a read may wait for a row. */
+const PATIENT: Call = { statement: statement("SET LOCAL lock_timeout = '10s'"), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
 
 export interface ErrorGroupParams extends Pick<ReadLanes, 'reads' | 'lists'> {
@@ -103,7 +105,7 @@ async function count(
   const lock = row(wait ? WAIT_LOCK : TRY_LOCK, [], (fields) => {
     locked ||= fields[0] === 't'
   })
-  await fly(client, [lock])
+  await fly(client, wait ? [PATIENT, lock] : [lock])
   if (!locked) return 0
   const failures: FailureRow[] = []
   await fly(client, [row(UNCOUNTED, [String(limit)], (fields) => void failures.push(failureFrom(fields)))])
