@@ -29,18 +29,18 @@ export {
 } from './client/handles.ts'
 export type { GateFilter, InstanceFilter, RunFilter } from './client/listing.ts'
 export type { LogLines } from './client/logs.ts'
-export {
-  type DefinitionOptions,
-  Petrel,
-  type PetrelOptions,
-  type SagaStartOptions,
-  type StartOptions,
-  type WorkOptions,
-} from './client/petrel.ts'
+export { Petrel, type PetrelOptions, type WorkOptions } from './client/petrel.ts'
 export type { By, Limits, Queues } from './client/queues.ts'
 export { type Saga, type SagaOptions, type SagaStep, saga } from './client/saga.ts'
 export type { RunScheduleOptions, ScheduleOptions, Schedules } from './client/schedules.ts'
 export type { Searches, SearchOptions } from './client/search.ts'
+export type { Debounce, Debounced, DebouncedStart } from './client/starts/debounced.ts'
+export type {
+  DefinitionOptions,
+  DeployedOptions,
+  SagaStartOptions,
+  StartOptions,
+} from './client/starts/options.ts'
 export { type StepContext, type Stored, type Task, task } from './client/task.ts'
 export type { Retention } from './engine/time/retention.ts'
 export { type ErrorCode, PetrelError } from './kernel/errors.ts'

@@ -11,6 +11,8 @@ import (
 type lease struct {
 	WorkerID string `json:"worker_id"`
 	Epoch    int64  `json:"epoch"`
+	// build is part of the reports of outcomes only.
+	build string
 }
 
 type claimBody struct {
@@ -87,8 +89,9 @@ func (c *Client) log(ctx context.Context, id string, held lease, lines []LogLine
 func (c *Client) complete(ctx context.Context, id string, held lease, result any) error {
 	body := struct {
 		lease
-		Result any `json:"result"`
-	}{held, result}
+		Result any    `json:"result"`
+		Build  string `json:"build,omitempty"`
+	}{held, result, held.build}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/complete"), body: body, persist: true}, nil)
 	return err
 }
@@ -108,7 +111,8 @@ func (c *Client) fail(ctx context.Context, id string, held lease, failed failure
 		lease
 		Error     failure `json:"error"`
 		Retryable *bool   `json:"retryable,omitempty"`
-	}{held, failed, nil}
+		Build     string  `json:"build,omitempty"`
+	}{held, failed, nil, held.build}
 	if final {
 		body.Retryable = new(bool)
 	}

@@ -47,6 +47,9 @@ type WorkerConfig struct {
 	Concurrency int
 	// Runtime is compared with the registry of the server, which may bind a type to one runtime; default "go".
 	Runtime string
+	// Build is the build of the program, such as a version or a commit. The history of its runs and the groups of its
+	// failures show it. Default: the environment variable PETREL_WORKER_BUILD.
+	Build string
 	// PollWait is how long a claim waits for work. One second to 30, rounded up to whole seconds; default 20 seconds.
 	PollWait time.Duration
 	// StopGrace is how long handlers may continue after the context of Run has ended; default 25 seconds.
@@ -132,6 +135,9 @@ func (c WorkerConfig) filled() (WorkerConfig, error) {
 	}
 	if c.Runtime == "" {
 		c.Runtime = "go"
+	}
+	if c.Build == "" {
+		c.Build = os.Getenv("PETREL_WORKER_BUILD")
 	}
 	if c.StopGrace == 0 {
 		c.StopGrace = defaultStopGrace

@@ -160,7 +160,7 @@ func (w *Worker) work(claims, reports context.Context, claimed *claimedRun) {
 	h := &held{
 		client:  w.client,
 		id:      run.ID,
-		lease:   lease{w.config.WorkerID, claimed.Epoch},
+		lease:   lease{w.config.WorkerID, claimed.Epoch, w.config.Build},
 		seconds: int(w.config.LeaseDuration / time.Second),
 		cancel:  cancel,
 		beatAt:  time.Now(),

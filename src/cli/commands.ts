@@ -8,11 +8,13 @@ import { defineKeys } from './commands/admin/keys.ts'
 import { defineMigrate } from './commands/admin/migrate.ts'
 import { defineServer } from './commands/admin/server.ts'
 import { defineWorker } from './commands/admin/worker.ts'
+import { defineWorkers } from './commands/admin/workers.ts'
 import { defineApprove, defineReject } from './commands/answer.ts'
 import { defineBulk } from './commands/bulk/bulk.ts'
 import { defineCancel } from './commands/cancel.ts'
 import { defineContext } from './commands/context.ts'
 import { defineCheck } from './commands/definitions/check.ts'
+import { defineDebounced } from './commands/definitions/debounced.ts'
 import { defineDefinitions } from './commands/definitions/definitions.ts'
 import { defineDeploy } from './commands/definitions/deploy.ts'
 import { defineRegistry } from './commands/definitions/registry.ts'
@@ -43,7 +45,7 @@ export interface CommandGroup {
 
 export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Run:', commands: [defineDev, defineServer, defineWorker, defineRun, defineCheck] },
-  { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineEvent] },
+  { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineDebounced, defineEvent] },
   {
     title: 'Instances:',
     commands: [
@@ -71,6 +73,7 @@ export const COMMANDS: readonly CommandGroup[] = [
       defineBulk,
       defineErrors,
       defineQueues,
+      defineWorkers,
       definePauses,
       defineDead,
       defineRedrive,

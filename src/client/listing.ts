@@ -1,7 +1,9 @@
 /** What lists of instances, runs and gates can be filtered by. What is left out does not restrict the list. */
 
-import type { GateQuery, InstanceQuery, RunQuery } from '../model/queries/queries.ts'
-import type { GateRow, RunStatus } from '../model/rows.ts'
+import type { EngineApi } from '../engine/api.ts'
+import type { GateQuery, RunQuery } from '../model/queries/queries.ts'
+import type { GateRow, InstanceRow, RunStatus } from '../model/rows.ts'
+import { listedSearch } from '../model/search/listed.ts'
 import type { InstanceState } from '../net/marking.ts'
 
 interface Page {
@@ -35,15 +37,24 @@ export interface GateFilter extends Page {
 
 const PAGE = 100
 
-export function instanceQuery(filter: InstanceFilter): InstanceQuery {
-  return {
-    ...pageOf(filter),
+export async function listedInstances(engine: EngineApi, filter: InstanceFilter): Promise<readonly InstanceRow[]> {
+  const { tenant, limit, before } = pageOf(filter)
+  const search = listedSearch({
     states: filter.states ?? null,
     name: filter.name ?? null,
     dialect: null,
     rootsOnly: filter.rootsOnly ?? false,
     startKey: filter.idempotencyKey ?? null,
+  })
+  const rows: InstanceRow[] = []
+  for (let place = before; rows.length < limit; ) {
+    const page = { search, tenant, limit: limit - rows.length, before: place }
+    const found = await engine.queries.search.instances(page)
+    rows.push(...found.rows)
+    if (found.next === null) break
+    place = found.next
   }
+  return rows
 }
 
 export function runQuery(filter: RunFilter): RunQuery {

@@ -15,7 +15,6 @@ import type { StepHandlerOptions } from '../notations/playbook/runtime/handler.t
 import { stepTypes } from '../notations/playbook/runtime/program.ts'
 import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
-import type { ReadOptions } from '../notations/source/named-definitions.ts'
 import type { Caller } from '../operations/caller.ts'
 import type { Operation, Operations } from '../operations/operation.ts'
 import { Tools } from '../tools/tools.ts'
@@ -29,57 +28,21 @@ import { type AnyStep, type GivesOf, type Job, job, type Step } from './builders
 import { BulkOperations } from './bulk.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { keepEngine } from './engine-of.ts'
-import {
-  type EnqueueEntry,
-  type EnqueueOptions,
-  enqueueParams,
-  onTransaction,
-  type TransactionClient,
-} from './enqueue.ts'
+import { type EnqueueEntry, type EnqueueOptions, enqueueParams, onTransaction } from './enqueue.ts'
 import { ErrorGroups } from './error-groups.ts'
 import { Gates } from './gates.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
-import { type InstanceFilter, instanceQuery, type RunFilter, runQuery } from './listing.ts'
+import { type InstanceFilter, listedInstances, type RunFilter, runQuery } from './listing.ts'
 import { type OpenOptions, openEngine } from './open.ts'
 import { Limits, Pauses, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
 import { Schedules } from './schedules.ts'
 import { Searches } from './search.ts'
+import { Debounced } from './starts/debounced.ts'
+import type { DefinitionOptions, DeployedOptions, SagaStartOptions, StartOptions } from './starts/options.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export type PetrelOptions = OpenOptions
-
-export interface StartOptions {
-  readonly id?: string
-  /** For display. */
-  readonly name?: string
-  /** A second start with the same key answers with the first instance. */
-  readonly idempotencyKey?: string
-  readonly tenant?: string
-  readonly initiator?: string
-  /** Queries find it by them: `tag:eu`. */
-  readonly tags?: readonly string[]
-  readonly meta?: { readonly [key: string]: Json }
-  /** The workflow exists if and when this transaction commits. */
-  readonly tx?: TransactionClient
-}
-
-export interface DefinitionOptions extends Omit<StartOptions, 'name'> {
-  readonly input?: Json
-  /** Named in error messages. */
-  readonly file?: string
-  /** Texts of the definitions that this one names. */
-  readonly resolve?: ReadOptions['resolve']
-  /** Their names, to suggest one when a name is misspelled. */
-  readonly names?: ReadOptions['names']
-}
-
-export interface SagaStartOptions extends Omit<StartOptions, 'name' | 'tx'> {
-  /** Default: the latest. */
-  readonly version?: string
-  /** The caller's id for the saga; included in the saga's messages. */
-  readonly correlationId?: string
-}
 
 export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
   /** Only these types or prefixes such as `billing.%`; default: all that have a handler now. */
@@ -94,6 +57,8 @@ export class Petrel {
   readonly limits: Limits
   readonly pauses: Pauses
   readonly schedules: Schedules
+  /** Starts that wait until no other has followed. */
+  readonly debounced: Debounced
   readonly deadLetters: DeadLetters
   readonly gates: Gates
   /** Finds instances and runs by queries. */
@@ -121,6 +86,7 @@ export class Petrel {
     this.pauses = new Pauses(engine)
     this.limits = new Limits(engine)
     this.schedules = new Schedules(engine, (args, path) => this.#checkArgs(args, path))
+    this.debounced = new Debounced(engine, (args, path) => this.#checkArgs(args, path))
     this.deadLetters = new DeadLetters(engine)
     this.gates = new Gates(engine)
     this.search = new Searches(engine)
@@ -218,6 +184,17 @@ export class Petrel {
       idempotencyKey === undefined ? asked : { ...asked, startKey: idempotencyKey },
     )
     return new InstanceHandle(this.#engine, started.id, started.created)
+  }
+
+  /** Starts a deployed definition of any notation by its name. */
+  async startDefinition(name: string, options: DeployedOptions = {}): Promise<InstanceHandle> {
+    this.#assertOpen()
+    const { idempotencyKey: startKey, initiator = null, version = null, tenant = null, input = null, ...rest } = options
+    this.#checkArgs(input, 'the input')
+    const { startDefinition } = await import('../operations/instances/change.ts')
+    const asked = { ...rest, name, version, input, ...(startKey === undefined ? {} : { startKey }) }
+    const { id, created } = await this.#perform({ subject: initiator, tenant }, startDefinition, asked)
+    return new InstanceHandle(this.#engine, id, created)
   }
 
   /** Starts a worker in this process for the types handled so far. */
@@ -340,9 +317,9 @@ export class Petrel {
     return new InstanceHandle<Result>(this.#engine, id, false)
   }
 
-  /** Newest first. */
+  /** Newest first. Reads in portions, until there are enough or all are checked. */
   instances(filter: InstanceFilter = {}): Promise<readonly InstanceRow[]> {
-    return this.#engine.queries.listInstances(instanceQuery(filter))
+    return listedInstances(this.#engine, filter)
   }
 
   /** Newest first; those of workflows, too. */

@@ -9,6 +9,7 @@ import type { Records, Storage } from './records.ts'
 import type { Retention } from './time/retention.ts'
 import type { Faults } from './transaction/faults.ts'
 import type { BulkVerbs } from './verbs/bulk.ts'
+import type { DebounceVerbs } from './verbs/debounced.ts'
 import type { DefinitionVerbs } from './verbs/definitions.ts'
 import type { ErrorVerbs } from './verbs/errors.ts'
 import type { GateVerbs } from './verbs/gates.ts'
@@ -52,6 +53,7 @@ export interface EngineApi
   extends RunVerbs,
     InstanceVerbs,
     DefinitionVerbs,
+    DebounceVerbs,
     ErrorVerbs,
     GateVerbs,
     ScheduleVerbs,

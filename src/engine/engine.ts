@@ -8,8 +8,10 @@ import type { RunRow } from '../model/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { EngineApi, EngineOptions } from './api.ts'
 import { createParts, type Parts } from './parts.ts'
+import { withPlannedTimes } from './planned-times.ts'
 import { recordsOf, storageOf } from './records.ts'
 import { bulkVerbs } from './verbs/bulk.ts'
+import { debounceVerbs } from './verbs/debounced.ts'
 import { definitionVerbs } from './verbs/definitions.ts'
 import { errorVerbs } from './verbs/errors.ts'
 import { gateVerbs } from './verbs/gates.ts'
@@ -48,6 +50,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...runVerbs(parts),
     ...instanceVerbs(parts),
     ...definitionVerbs(parts),
+    ...debounceVerbs(parts),
     ...errorVerbs(parts),
     ...gateVerbs(parts),
     ...scheduleVerbs(parts),
@@ -57,7 +60,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     ...bulkVerbs(parts),
     store,
     faults,
-    queries: store.read,
+    queries: withPlannedTimes(store.read),
     records: recordsOf(store),
     storage: storageOf(store, parts.retention),
     simulation: new Simulation(store, () => sweeper.sweep()),

@@ -191,6 +191,7 @@ export type Subject =
   | 'gate'
   | 'worker'
   | 'schedule'
+  | 'debounced start'
   | 'definition'
   | 'saga'
   | 'net'

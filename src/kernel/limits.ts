@@ -18,6 +18,9 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 512
 /** Attempts that an inbox run may ask for. */
 export const MAX_INBOX_ATTEMPTS = 1000
 
+/** The build that a worker states, in characters. */
+export const MAX_BUILD_LENGTH = 200
+
 /** Outcomes or starts in one transaction, and payloads in one answer to a claim. */
 export const MAX_BATCH_BYTES = 8 * MIB
 

@@ -69,6 +69,8 @@ export interface LeaseBeat {
   /** The state that it reports; quiet and terminate are kept. */
   readonly state: 'running' | 'quiet' | 'terminate'
   readonly tenant: string | null
+  /** The build of its program; null or left out: it states none. */
+  readonly build?: string | null
   readonly runIds: readonly string[]
   readonly leaseMs: number | null
   readonly ttlMs: number
@@ -109,6 +111,8 @@ export interface LeaseReport {
   readonly set?: { readonly [name: string]: Json }
   /** For the history. Notes beyond 64 KiB are dropped and counted. */
   readonly notes?: readonly Json[]
+  /** The build of the worker's program. */
+  readonly build?: string
 }
 
 export type LeaseOutcome =

@@ -99,7 +99,8 @@ export const RUN = table('workflow_run', {
   /** The key that it shares its queue under (model/queues/fair.ts); null: none. */
   fairKey: text().orNull(),
 })
-export type RunRow = RowOf<typeof RUN>
+/** `plannedAt`: of a parked run that is read to be shown, when it is due without its pause; no column of the table. */
+export type RunRow = RowOf<typeof RUN> & { readonly plannedAt?: number }
 
 /** The narrow row that every settle rewrites. Input, context, errors and results are in slots. */
 export const INSTANCE = table('workflow_instance', {
@@ -246,6 +247,8 @@ export const WORKER = table('workflow_worker', {
   tenant: text().orNull(),
   /** lease: over HTTP, its runs have leases of their own; `id` is then the name they are leased by. */
   holds: text<'session' | 'lease'>().initially('session'),
+  /** The build of its program, as it states it. */
+  build: text().orNull(),
 })
 export type WorkerRow = RowOf<typeof WORKER>
 

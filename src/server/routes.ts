@@ -2,6 +2,7 @@
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
+import { DEBOUNCED_ROUTES } from './debounced/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { ERROR_ROUTES } from './errors/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
@@ -20,12 +21,14 @@ import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 import { UI_ROUTES } from './ui/routes.ts'
+import { WORKER_ROUTES } from './workers/routes.ts'
 
 export const CORE_ROUTES = [
   ...INBOX_ROUTES,
   ...DEFINITION_ROUTES,
   ...EVENT_ROUTES,
   ...INSTANCE_ROUTES,
+  ...DEBOUNCED_ROUTES,
   ...PAUSE_ROUTES,
   ...LOG_ROUTES,
   ...SAGA_ROUTES,
@@ -35,6 +38,7 @@ export const CORE_ROUTES = [
   ...QUEUE_ROUTES,
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
+  ...WORKER_ROUTES,
 ]
 
 /** Of the server itself. */

@@ -70,7 +70,7 @@ export function runWire(row: RunRow): Value<typeof Run> {
     unknown: row.unknown,
     dead_letter: row.deadLetter,
     paused: isParked(row),
-    run_at: time(row.runAt),
+    run_at: time(row.plannedAt ?? row.runAt),
     created_at: time(row.createdAt),
     started_at: time(row.startedAt),
     finished_at: time(row.finishedAt),

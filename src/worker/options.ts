@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os'
 import { PetrelError } from '../kernel/errors.ts'
-import { MAX_JSON_BYTES } from '../kernel/limits.ts'
+import { MAX_BUILD_LENGTH, MAX_JSON_BYTES } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { Handlers } from './handlers.ts'
 
@@ -20,6 +20,11 @@ export interface WorkerOptions {
    * The registry's name for this kind of worker: of the types it lists, those of this runtime are taken. Default node.
    */
   readonly runtime?: string
+  /**
+   * Which build of the program this is, such as a version or a commit: shown with the worker, its executions and their failures.
+   * Default: PETREL_WORKER_BUILD; null: none.
+   */
+  readonly build?: string | null
   /** Runs are fetched for about this long in advance. Default 50; 0: never in advance. */
   readonly prefetchMs?: number
   /** Most runs fetched in advance. Default 500. */
@@ -43,6 +48,7 @@ export function settingsOf(options: WorkerOptions): WorkerSettings {
     name: options.name ?? `${hostname()}:${process.pid}`,
     tenant: options.tenant ?? null,
     runtime: options.runtime ?? 'node',
+    build: (options.build === undefined ? process.env['PETREL_WORKER_BUILD'] : options.build) || null,
     prefetchMs: options.prefetchMs ?? 50,
     maxPrefetch: options.prefetchMs === 0 ? 0 : (options.maxPrefetch ?? 500),
     pollMs: options.pollMs ?? 2_000,
@@ -54,6 +60,10 @@ export function settingsOf(options: WorkerOptions): WorkerSettings {
   whole('prefetchMs', settings.prefetchMs, 0)
   whole('pollMs', settings.pollMs, 1)
   whole('maxResultBytes', settings.maxResultBytes, 65_536)
+  const { build } = settings
+  if (build !== null && (build.length > MAX_BUILD_LENGTH || /\p{Cc}/u.test(build) || !build.isWellFormed())) {
+    throw new PetrelError('invalid_request', `build: one line of 1 to ${MAX_BUILD_LENGTH} characters`)
+  }
   if (settings.queues !== null && settings.queues.length === 0) {
     throw new PetrelError('invalid_request', 'queues: name at least one, or leave it out for all')
   }

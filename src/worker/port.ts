@@ -23,6 +23,8 @@ export interface SessionOptions {
   readonly types: readonly string[] | null
   readonly concurrency: number
   readonly tenant: string | null
+  /** The build of the worker's program; null or left out: it states none. */
+  readonly build?: string | null
 }
 
 export interface SessionInbox {

@@ -95,7 +95,7 @@ export class Worker {
   /** Opens a session and begins to work. */
   static async start(port: WorkerPort, options: WorkerOptions): Promise<Worker> {
     const worker = new Worker(options)
-    const { name, runtime, queues, handlers, concurrency, tenant } = worker.#options
+    const { name, runtime, queues, handlers, concurrency, tenant, build } = worker.#options
     const inbox: SessionInbox = {
       room: () => worker.#room(),
       deliver: (deliveries) => worker.#accept(deliveries),
@@ -103,7 +103,7 @@ export class Worker {
       wake: () => worker.#claims.wake(),
       stop: (runs) => worker.#stopRuns(runs),
     }
-    const session = { name, runtime, queues, types: handlers.types(), concurrency, tenant }
+    const session = { name, runtime, queues, types: handlers.types(), concurrency, tenant, build }
     worker.#session = await port.open(session, inbox)
     worker.#claims.start()
     return worker

@@ -43,6 +43,10 @@ function suite(store: () => string): void {
       ignored_until: expect.any(String),
     })
     expect((await petrel('errors', 'reopen', fingerprint)).out).toBe(`${fingerprint} is open\n`)
+    const { out } = await petrel('errors', 'show', fingerprint)
+    expect(out).toMatch(/\n {2}20\S+ \S+Z {2}open by [^\n]+\n {2}20\S+ \S+Z {2}ignored by /)
+    expect(out).toMatch(/open by a failure\n.* resolved by [^\n]+: v2\n/)
+    expect((await petrel('workers')).out).toMatch(/^WORKER +BUILD +STATE +ACTIVE +OF +RUNTIME +HEARTBEAT\n/)
   })
 
   it('what is wrong is explained', async () => {

@@ -6,6 +6,7 @@ import { KEPT_MS } from '../../src/engine/time/bulk/runner.ts'
 import { netHash } from '../../src/kernel/hash.ts'
 import { sleep } from '../../src/kernel/sleep.ts'
 import type { Operation, OperationItemRow } from '../../src/model/bulk/rows.ts'
+import { parseInstanceSearch } from '../../src/model/search/parse.ts'
 import { type Drive, net, node, ONCE, PLACES, undoBy } from './drive.ts'
 import { open } from './specifications/stage.ts'
 
@@ -99,6 +100,21 @@ describe.each(PLACES)('bulk operations on $name', (place) => {
       expect(await ended(again.id)).toMatchObject({ matched: 2, succeeded: 0, refused: 2 })
       const [twice] = (await items(again.id)).filter(({ itemId }) => itemId === first)
       expect(twice).toMatchObject({ code: 'duplicate', message: expect.stringContaining('was retried') })
+    })
+
+    it('are not left out for a fork, or for a retry that was not ordered in bulk', async () => {
+      const [forked, alone, bulk] = (await failed(3)) as [string, string, string]
+      await d.engine.retryInstance({ id: forked, actor: null, fork: true })
+      await d.engine.retryInstance({ id: alone, actor: null })
+      const { search } = d.store.read
+      const find = async (q: string) =>
+        (await search.instances({ search: parseInstanceSearch(q), tenant: null, limit: 10, before: null })).rows
+      expect((await find(`original:${forked},${alone}`)).map(({ retryOf }) => retryOf)).toEqual([alone, forked])
+      const left = (await find('state:failed -has:retry')).map(({ id }) => id)
+      expect(left.toSorted()).toEqual([forked, alone, bulk].toSorted())
+      expect(await ended((await order()).id)).toMatchObject({ matched: 3, succeeded: 3 })
+      expect((await find('has:retry')).map(({ id }) => id).toSorted()).toEqual([forked, alone, bulk].toSorted())
+      expect(await find('state:failed -has:retry')).toEqual([])
     })
 
     it('are those that existed when it was ordered', async () => {

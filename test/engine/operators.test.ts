@@ -116,11 +116,11 @@ describe.each(PLACES)('operations by operators on $name', (place) => {
     await http.engine.putSchedule({ name: 's', expression: '* * * * *', run: { type: 'x', payload: [] } })
     const before = await http.d.store.read.feedEnd()
     await http.engine.reset()
-    expect([await http.d.state(id), await http.d.store.read.schedules(), await http.d.store.read.queues()]).toEqual([
-      'gone',
-      [],
-      [],
-    ])
+    expect([
+      await http.d.state(id),
+      await http.d.store.read.schedules(),
+      [...(await http.d.store.read.queuesPaused())],
+    ]).toEqual(['gone', [], []])
     expect(await http.engine.queueStats({ queue: null, minutes: 5 })).toEqual([])
     const again = await http.d.start({ net: net([node('a', ['b']), node('b')]) })
     expect(await http.work()).toEqual(['a', 'b'])

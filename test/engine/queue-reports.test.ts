@@ -114,6 +114,18 @@ describe.each(PLACES)('reports on queues on $name', (place) => {
     const later = (await report()).depth
     expect(later).toMatchObject({ available: MAX_COUNTED_RUNS + extra + 9, active: 0, accuracy: 'estimated' })
     expect(later.countedAt).toBe(counted.countedAt)
+    // Lists and metrics read no further than the bound either.
+    await enqueue(3, { queue: 'short', type: 'other' })
+    const stats = await d.engine.queueStats({ queue: null, minutes: 0 })
+    expect(stats.map(({ name, available, accuracy }) => [name, available, accuracy])).toEqual([
+      ['q', later.available, 'estimated'],
+      ['short', 3, 'exact'],
+    ])
+    const depths = await d.store.read.typeDepths()
+    expect(depths.toSorted((a, b) => (a.type < b.type ? -1 : 1))).toEqual([
+      { type: 'other', status: 'pending', count: 3 },
+      { type: 'work', status: 'pending', count: MAX_COUNTED_RUNS },
+    ])
   }, 60_000)
 })
 

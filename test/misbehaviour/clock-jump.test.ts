@@ -80,7 +80,14 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
       concurrency: 1,
     }
     const times = { startedAt: 0, heartbeatAt: 0, expiresAt: 0 }
-    const worker = { ...about, ...times, state: 'running' as const, tenant: null, holds: 'session' as const }
+    const worker = {
+      ...about,
+      ...times,
+      state: 'running' as const,
+      tenant: null,
+      holds: 'session' as const,
+      build: null,
+    }
     await ahead(() => d.store.sweep.beat({ worker, ttlMs: 10_000 }))
     const state = async (): Promise<string | undefined> =>
       (await d.store.read.workers()).find(({ id }) => id === 'gone')?.state

@@ -39,6 +39,7 @@ const WORKER = {
   expiresAt: 0,
   tenant: null,
   holds: 'session' as const,
+  build: null,
 }
 
 /** The engine's essential work while callers read: sweeps, heartbeats, renewals, reads of runs, claims. */
@@ -81,7 +82,7 @@ describe.skipIf(postgresUrl() === null)('reads that take long (postgres)', () =>
     let answered = 0
     const lists = Array.from({ length: 30 }, () =>
       store.read
-        .queues()
+        .totals({ queue: null, since: 0 })
         .catch(() => null)
         .finally(() => answered++),
     )
@@ -132,7 +133,7 @@ describe('reads that take long (sqlite)', () => {
       doctor: () => store.read.doctor(),
       inbox: () => store.read.listInbox(EVERY_INBOX_RUN).then(({ runs }) => runs.length),
       counts: () => store.read.countRuns({ queue: null }).then((counts) => counts.get('pending')),
-      queues: () => store.read.queues().then((queues) => queues.map(({ pending }) => pending)),
+      queues: () => store.read.queueCounts({ queue: null }).then((queues) => queues.map(({ available }) => available)),
       tenants: () => store.read.overview.tenants(),
       events: () => store.read.events({ afterId: 0, limit: 100 }).then(({ events }) => events.length),
     }

@@ -14,7 +14,9 @@ onBothStores('a typed client of /v1', (stage) => {
   })
 
   it('submits, claims and completes a run', async () => {
-    const { id, created } = await api('POST /v1/runs', { body: { type: 'typed.a.v1', payload: { order: 7 } } })
+    const made = await api('POST /v1/runs', { body: { type: 'typed.a.v1', payload: { order: 7 } } })
+    if ('debounced' in made) throw new Error('it was not debounced')
+    const { id, created } = made
     expect(created).toBe(true)
     const { runs } = await api('POST /v1/runs/claim', { body: { worker_id: 'w', types: ['typed.a.v1'] } })
     const [claimed] = runs

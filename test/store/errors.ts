@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ErrorGroupQuery, FailureRow, GroupChange } from '../../src/model/errors/groups.ts'
-import { newId, T0 } from './rows.ts'
+import { aWorker, newId, T0 } from './rows.ts'
 import { put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
@@ -17,6 +17,8 @@ export function errorTopic(current: Current): void {
     node: 'pay',
     definition: 'order',
     worker: 'w1',
+    holder: null,
+    build: null,
     runId: newId(),
     instanceId: newId(),
     at: T0,
@@ -53,6 +55,7 @@ export function errorTopic(current: Current): void {
       lastAt: T0 + 5,
       definitions: expect.arrayContaining(['refund', 'order']),
       workers: ['w1'],
+      builds: [],
       lastMessage: 'order 17 was declined',
       lastRunId: last.runId,
       lastInstanceId: null,
@@ -61,9 +64,37 @@ export function errorTopic(current: Current): void {
       reason: null,
       ignoredCount: null,
       ignoredUntil: null,
+      changes: '[]',
     })
     expect((await get('bb'))?.count).toBe(1)
     expect(await get('cc')).toBeNull()
+  })
+
+  it('names the builds: as reported, or that of the worker that held the run; the last ones first, at most twenty', async () => {
+    const { store } = current()
+    const worker = aWorker({ id: 'w9', build: '1.9' })
+    await store.sweep.beat({ worker, ttlMs: 60_000 })
+    await store.sweep.beatLease({ worker: aWorker({ id: 'l1', holds: 'lease', build: '2.0' }), ttlMs: 60_000 })
+    await put(store, {
+      failures: [
+        failure('aa', { holder: 'w9' }),
+        failure('aa', { holder: 'l1', at: T0 + 1 }),
+        failure('aa', { holder: 'w9', build: '2.1', at: T0 + 2 }),
+        failure('aa', { holder: 'unknown', at: T0 + 3 }),
+      ],
+    })
+    await count()
+    expect((await get('aa'))?.builds).toEqual(['2.1', '2.0', '1.9'])
+    expect((await store.read.workers()).map(({ id, build }) => [id, build])).toEqual([
+      ['l1', '2.0'],
+      ['w9', '1.9'],
+    ])
+    await put(store, {
+      failures: Array.from({ length: 30 }, (_, i) => failure('aa', { build: `3.${i}`, at: T0 + 10 + i })),
+    })
+    await count()
+    const builds = (await get('aa'))?.builds ?? []
+    expect([builds.length, builds[0], builds.at(-1)]).toEqual([20, '3.29', '3.10'])
   })
 
   it('two processes count at the same time, and none counts twice', async () => {

@@ -46,7 +46,7 @@ describe.each(['postgres', 'sqlite'] as const)('event types in the SQL of %s', (
 
   it('reserves exactly the declared prefixes, and its message names them', () => {
     expect([...reservedIn(kind)].sort()).toEqual(RESERVED_PREFIXES)
-    const [, named = ''] = /names that begin with ([a-z, ]+) are the engine/.exec(eventTriggers(kind)) ?? []
+    const [, named = ''] = /names that begin with ([a-z_, ]+) are the engine/.exec(eventTriggers(kind)) ?? []
     expect(named.split(/, | or /).sort()).toEqual(RESERVED_PREFIXES)
   })
 })
@@ -102,7 +102,7 @@ function reservedIn(kind: 'postgres' | 'sqlite'): readonly string[] {
   const text = eventTriggers(kind)
   const list =
     kind === 'postgres'
-      ? /'\^\(([a-z|]+)\)\\\.'/.exec(text)?.[1]?.split('|')
-      : [...text.matchAll(/'([a-z]+)\.'/g)].map(([, word]) => word as string)
+      ? /'\^\(([a-z_|]+)\)\\\.'/.exec(text)?.[1]?.split('|')
+      : [...text.matchAll(/'([a-z_]+)\.'/g)].map(([, word]) => word as string)
   return list ?? []
 }

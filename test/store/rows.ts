@@ -111,6 +111,7 @@ export function aWorker(given: Partial<WorkerRow> = {}): WorkerRow {
     expiresAt: T0 + 30_000,
     tenant: null,
     holds: 'session',
+    build: null,
     ...given,
   }
 }

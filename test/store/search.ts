@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { MAX_SEARCHED } from '../../src/kernel/limits.ts'
 import type { InstanceRow, RunRow, TermRow } from '../../src/model/rows.ts'
+import { listedSearch } from '../../src/model/search/listed.ts'
 import { parseInstanceSearch, parseRunSearch } from '../../src/model/search/parse.ts'
 import type { Found } from '../../src/model/search/queries.ts'
 import { termOf } from '../../src/model/search/terms.ts'
@@ -228,6 +229,15 @@ export function searchTopic(current: Current): void {
     const count = (query: string) =>
       store.read.search.instanceCounts({ search: parseInstanceSearch(query), tenant: null })
     expect(await count('')).toEqual([{ state: 'completed', count: MAX_SEARCHED, more: true }])
+    // A list of instances is a search: it checks no more.
+    const none = { states: null, name: null, dialect: null, rootsOnly: true }
+    const { read } = current().store
+    for (const filter of [{ name: 'needle' }, { dialect: 'none' }, { createdBefore: 0 }, { retryOf: newId() }]) {
+      const page = { search: listedSearch({ ...none, ...filter }), tenant: null, limit: 5, before: null }
+      expect(await read.search.instances(page)).toMatchObject({ next: hay[5]?.id, complete: false })
+    }
+    const strangers = { search: listedSearch(none), tenant: 'nobody', limit: 5, before: null }
+    expect(await read.search.instances(strangers)).toEqual({ rows: [], next: hay[5]?.id, complete: false })
     expect(await count('tag:eu')).toEqual([{ state: 'completed', count: 1, more: false }])
     expect(await count('state:failed')).toEqual([])
   })

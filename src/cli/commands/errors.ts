@@ -1,7 +1,7 @@
 /** errors ls | show | resolve | ignore | reopen: failures for good, grouped by their cause. */
 import { type Command, Option } from 'commander'
 import type { ErrorGroupRow } from '../../model/errors/groups.ts'
-import { ERROR_GROUP_STATES, groupCursorText } from '../../model/errors/groups.ts'
+import { changesOf, ERROR_GROUP_STATES, groupCursorText } from '../../model/errors/groups.ts'
 import {
   ignoreErrorGroup,
   listErrorGroups,
@@ -141,6 +141,7 @@ function print(terminal: Terminal, group: ErrorGroupRow): void {
     ['count', `${group.count.toLocaleString('en-US')}, ${clock(group.firstAt)} to ${clock(group.lastAt)}`],
     ['workflows', group.definitions.length === 0 ? null : group.definitions.join(', ')],
     ['workers', group.workers.length === 0 ? null : group.workers.join(', ')],
+    ['builds', group.builds.length === 0 ? null : group.builds.join(', ')],
     ['message', group.lastMessage],
     ['last run', group.lastRunId],
     ['instance', group.lastInstanceId],
@@ -150,6 +151,10 @@ function print(terminal: Terminal, group: ErrorGroupRow): void {
   terminal.print(`${terminal.paint('bold', harmless(group.type))}  ${stateText(terminal, group)}`)
   for (const [name, value] of lines)
     if (value !== null) terminal.print(`${name.padEnd(9)} ${brief(harmless(value), 600)}`)
+  for (const { state, at, by, reason } of changesOf(group)) {
+    const who = by === null ? 'by a failure' : `by ${harmless(by)}`
+    terminal.print(`  ${clock(at)}  ${state} ${who}${reason === null ? '' : `: ${brief(harmless(reason), 200)}`}`)
+  }
   terminal.print(
     terminal.paint('dim', `\`petrel ls 'group:${group.fingerprint}'\` finds its instances, \`petrel runs\` its runs`),
   )

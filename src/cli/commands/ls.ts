@@ -43,23 +43,16 @@ export function defineLs(program: Command): void {
 }
 
 async function list(terminal: Terminal, options: LsOptions): Promise<number> {
-  const { rows } = await withOperations(options, (perform) =>
-    perform(listInstances, {
-      states: statesOf(options.state),
-      name: options.name ?? null,
-      dialect: options.dialect ?? null,
-      rootsOnly: options.all !== true,
-      limit: options.limit,
-      before: options.before ?? null,
-    }),
-  )
-  if (terminal.json) terminal.data({ instances: rows.map(instanceWire) })
-  else if (rows.length === 0) terminal.print('no instances')
-  else {
-    table(terminal, rows)
-    if (rows.length === options.limit) terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
+  const filter = {
+    states: statesOf(options.state),
+    name: options.name ?? null,
+    dialect: options.dialect ?? null,
+    rootsOnly: options.all !== true,
   }
-  return EXIT.ok
+  const { rows, next } = await withOperations(options, (perform) =>
+    pagesOf(options, (page) => perform(listInstances, { ...filter, ...page })),
+  )
+  return show(terminal, options, { rows, next })
 }
 
 async function find(terminal: Terminal, options: LsOptions, q: string): Promise<number> {
@@ -67,6 +60,14 @@ async function find(terminal: Terminal, options: LsOptions, q: string): Promise<
   const { rows, next } = await withOperations(options, (perform) =>
     pagesOf(options, (page) => perform(findInstances, { q, nested: options.all === true, ...page })),
   )
+  return show(terminal, options, { rows, next })
+}
+
+function show(
+  terminal: Terminal,
+  options: LsOptions,
+  { rows, next }: { readonly rows: readonly InstanceRow[]; readonly next: string | null },
+): number {
   if (terminal.json) terminal.data({ instances: rows.map(instanceWire), next_before: next })
   else {
     if (rows.length > 0) table(terminal, rows)

@@ -1,7 +1,7 @@
 /** queues, queues show, dead, redrive: the state of the queues, and dead letters. */
 import type { Command } from 'commander'
 import { readId } from '../../kernel/ids.ts'
-import { listQueueLoads, pauseQueue, reportQueue } from '../../operations/queues/queues.ts'
+import { listQueueLoads, pauseQueue, type QueueLoad, reportQueue } from '../../operations/queues/queues.ts'
 import { listWeights, removeWeight, setWeight } from '../../operations/queues/weights.ts'
 import { redriveRun } from '../../operations/runs/change.ts'
 import { listRuns } from '../../operations/runs/look.ts'
@@ -47,7 +47,7 @@ export function defineQueues(program: Command): void {
             queues.map((q) => [
               q.name,
               q.paused ? terminal.paint('yellow', 'paused') : 'running',
-              String(q.pending),
+              countText(q),
               String(q.leased),
             ]),
           )
@@ -56,6 +56,11 @@ export function defineQueues(program: Command): void {
       }),
     ),
   )
+}
+
+/** Of a long queue that has not been counted yet: 10,000+. */
+function countText({ pending, accuracy }: QueueLoad): string {
+  return `${accuracy === 'estimated' ? '~' : ''}${pending.toLocaleString('en-US')}${accuracy === 'at_least' ? '+' : ''}`
 }
 
 interface ShowOptions extends Shared {

@@ -152,7 +152,7 @@ function show(terminal: Terminal, run: RunRow): void {
     ['queue', `${run.queue}, priority ${run.priority}`],
     ['tenant', run.tenant],
     ['created', clock(run.createdAt)],
-    ['due', run.status === 'pending' ? clock(run.runAt) : null],
+    ['due', run.status === 'pending' ? clock(run.plannedAt ?? run.runAt) : null],
     ['failed', `${run.attempt} of ${run.maxAttempts} executions`],
     [
       'held by',

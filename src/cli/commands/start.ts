@@ -1,18 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { readId } from '../../kernel/ids.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { DebounceRow } from '../../model/schedules/debounce.ts'
-import { debounceStart, type StartMade, startDefinition, startInstance } from '../../operations/instances/change.ts'
+import { debounceStart } from '../../operations/debounced/debounced.ts'
+import { type StartMade, startDefinition, startInstance } from '../../operations/instances/change.ts'
 import { instanceWire } from '../../wire/instance.ts'
+import { type DebounceOptions, debounceOf, debounceOptions, printDebounced } from '../debounce.ts'
 import { correct } from '../inbox.ts'
 import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
-import { clock, paintState } from '../terminal/words.ts'
+import { paintState } from '../terminal/words.ts'
 
-interface StartOptions extends Shared {
+interface StartOptions extends Shared, DebounceOptions {
   readonly version?: string
   readonly input?: string
   readonly key?: string
@@ -20,9 +21,6 @@ interface StartOptions extends Shared {
   readonly meta?: string
   readonly tag?: readonly string[]
   readonly correlation?: string
-  readonly debounce?: string
-  readonly delay?: number
-  readonly max?: number
 }
 
 export function defineStart(program: Command): void {
@@ -37,13 +35,7 @@ export function defineStart(program: Command): void {
     .option('--meta <json>', 'stored with it: a JSON object, @FILE or -')
     .option('--tag <tag...>', 'queries find it by these tags, and by those of its definition')
     .option('--correlation <id>', 'subject of its events (default: its id)')
-    .option(
-      '--debounce <key>',
-      'start when no other start has followed under this key for --delay; the last one counts',
-    )
-    .option('--delay <seconds>', 'of --debounce (default: 5)', seconds('delay'))
-    .option('--max <seconds>', 'of --debounce: start this long after the first one at the latest', seconds('max'))
-  jsonOption(storeOptions(command)).action(
+  jsonOption(storeOptions(debounceOptions(command))).action(
     act<StartOptions, readonly [string]>((terminal, options, name) =>
       readId(name) !== null ? startIdle(terminal, options, name) : startNew(terminal, options, name),
     ),
@@ -51,7 +43,7 @@ export function defineStart(program: Command): void {
 }
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
-  const { debouncedWire, readDebounce, readStart, startedWire } = await import('../../wire/requests/start.ts')
+  const { readDebounce, readStart, startedWire } = await import('../../wire/requests/start.ts')
   const { version, input, key, idle, meta, tag, correlation } = options
   return correct('start', async () => {
     const body = {
@@ -70,12 +62,7 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
     return withOperations(options, async (perform) => {
       if (debounce !== null) {
         const row = await perform(debounceStart, { ...asked, debounce })
-        if (terminal.json) terminal.data(debouncedWire(row, debounce))
-        else
-          terminal.print(
-            `instance ${row.instanceId} of ${harmless(name)} starts at ${clock(row.dueAt)}${replaced(row)}`,
-          )
-        return EXIT.ok
+        return printDebounced(terminal, row)
       }
       const made = await perform(startDefinition, asked)
       if (terminal.json) terminal.data(startedWire(made))
@@ -83,31 +70,6 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
       return EXIT.ok
     })
   })
-}
-
-function seconds(what: string): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && value >= 0.1) return value
-    throw new InvalidArgumentError(`${what} must be a number of seconds, at least 0.1.`)
-  }
-}
-
-function debounceOf({ debounce, delay, max }: StartOptions): object {
-  if (debounce === undefined) {
-    if (delay === undefined && max === undefined) return {}
-    throw new CliError(
-      'invalid_request',
-      '--delay and --max are for --debounce',
-      'add --debounce KEY, or leave them out',
-    )
-  }
-  return { debounce: { key: debounce, delay_seconds: delay ?? 5, ...(max === undefined ? {} : { max_seconds: max }) } }
-}
-
-function replaced({ replaced: count }: DebounceRow): string {
-  if (count === 0) return ', unless another start follows'
-  return `; it replaces ${count} earlier start${count === 1 ? '' : 's'}`
 }
 
 function print(terminal: Terminal, { id, created, row, definition: { name, version } }: StartMade): void {

@@ -26,9 +26,13 @@ const LOOKED_AT = 500
 export async function waitsOf(reading: ShellReading, rootId: string): Promise<readonly Wait[] | null> {
   const { queries } = reading
   const now = await reading.queries.now()
-  const [workers, queues, listed] = await Promise.all([queries.workers(), queries.queues(), reading.registry.list()])
+  const [workers, queues, listed] = await Promise.all([
+    queries.workers(),
+    queries.queuesPaused(),
+    reading.registry.list(),
+  ])
   const alive = workers.filter((w) => w.state === 'running' && w.expiresAt > now)
-  const paused = new Set(queues.filter((q) => q.paused).map((q) => q.name))
+  const paused = new Set([...queues].filter(([, stopped]) => stopped).map(([name]) => name))
   const registry = new Map(listed.map((row) => [row.workflowName, row]))
   const waits: Wait[] = []
   for (const instance of await openTree(reading, rootId)) {

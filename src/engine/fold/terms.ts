@@ -24,7 +24,12 @@ export function recordTags(change: Terms, run: RunRow, tags: readonly string[]):
  * A run has failed for good, held by this worker. Its instance, and the root of that, are found by the failure as well. Rows of
  * other transactions are not touched: the failure is counted into its group later.
  */
-export function recordFailure(change: Failures, run: RunRow, { code, message }: Failure, worker: string | null): void {
+export function recordFailure(
+  change: Failures,
+  run: RunRow,
+  { code, message }: Failure,
+  by: { readonly held: RunRow | null; readonly build?: string },
+): void {
   const { id: runId, instanceId, rootId, tenant, type, node } = run
   const text = storedMessage(message)
   const fingerprint = fingerprintOf({ tenant, type, code, node, message: text })
@@ -44,7 +49,9 @@ export function recordFailure(change: Failures, run: RunRow, { code, message }: 
     message: text,
     node,
     definition: instanceId === null ? null : memberOf(change, instanceId).row.name,
-    worker: unscopedName(worker),
+    worker: unscopedName(by.held?.leasedBy ?? null),
+    holder: by.held === null ? null : (by.held.sessionId ?? by.held.leasedBy),
+    build: by.build ?? null,
     runId,
     instanceId,
     at: change.now,

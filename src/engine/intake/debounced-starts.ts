@@ -1,21 +1,33 @@
 /**
  * Debounced starts. A start is kept in a row of its key; one that follows replaces what it would start and moves the time.
- * When the row is due, one transaction starts the instance and removes the row, provided that the row is still as it was found,
- * so that any number of processes may try. The id of the instance is chosen with the first start of a series.
+ * When the row is due, one transaction makes the instance or the run and removes the row, provided that the row is still as it
+ * was found, so that any number of processes may try. The id of what is made is chosen with the first start of a series.
  */
-import type { DebounceParams, DebounceRow, KeptStart } from '../../model/schedules/debounce.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import type { EnqueueParams } from '../../model/enqueue.ts'
+import type { DebouncedRun, DebounceParams, DebounceRow, KeptRun, KeptStart } from '../../model/schedules/debounce.ts'
 import { debounceKey } from '../../model/schedules/debounce.ts'
 import type { StartDefinition } from '../../model/start.ts'
+import type { Store } from '../../store/store.ts'
 import { retryUntilStored } from '../transaction/retry-until-stored.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { DefinitionStarts } from './definitions.ts'
+import type { Intake } from './intake.ts'
+import type { SameTransaction } from './same-transaction.ts'
 
 interface Deps {
+  readonly store: Store
   readonly transactor: Transactor
+  readonly intake: Intake
   readonly definitions: DefinitionStarts
   readonly newId: () => string
   readonly dueAt: (at: number) => void
 }
+
+/** Another start may replace it between two tries to start it now. */
+const TRIES = 10
+
+type Kept = Pick<DebounceRow, 'kind' | 'name' | 'version' | 'tenant' | 'start' | 'actor'>
 
 export class DebouncedStarts {
   readonly #deps: Deps
@@ -24,14 +36,24 @@ export class DebouncedStarts {
     this.#deps = deps
   }
 
-  async put(p: StartDefinition, { key: given, delayMs, maxMs }: DebounceParams): Promise<DebounceRow> {
-    const { transactor, definitions, newId, dueAt } = this.#deps
-    await definitions.check(p)
-    const key = debounceKey(p.tenant, p.name, given)
-    const { input, meta, tags } = p
+  async put(p: StartDefinition, debounce: DebounceParams): Promise<DebounceRow> {
+    await this.#deps.definitions.check(p)
+    const { name, version, tenant, actor, input, meta, tags } = p
     const kept: KeptStart = { input, ...(meta === undefined ? {} : { meta }), ...(tags === undefined ? {} : { tags }) }
-    const start = JSON.stringify(kept)
-    const instanceId = newId()
+    return this.#keep({ kind: 'instance', name, version, tenant, actor, start: JSON.stringify(kept) }, debounce)
+  }
+
+  async putRun(run: DebouncedRun, debounce: DebounceParams): Promise<DebounceRow> {
+    this.#deps.intake.checkRun(run)
+    const { type, tenant = null, actor = null, ...rest } = run
+    const kept: KeptRun = rest
+    return this.#keep({ kind: 'run', name: type, version: null, tenant, actor, start: JSON.stringify(kept) }, debounce)
+  }
+
+  async #keep(kept: Kept, { key: given, delayMs, maxMs }: DebounceParams): Promise<DebounceRow> {
+    const { transactor, newId, dueAt } = this.#deps
+    const key = debounceKey(kept, given)
+    const id = newId()
     const row = await retryUntilStored(async () => {
       const { value } = await transactor.run({
         roots: [],
@@ -43,13 +65,9 @@ export class DebouncedStarts {
           const firstAt = before?.firstAt ?? now
           const latest = maxMs === null ? Number.POSITIVE_INFINITY : firstAt + maxMs
           const row: DebounceRow = {
+            ...kept,
             key,
-            instanceId: before?.instanceId ?? instanceId,
-            name: p.name,
-            version: p.version,
-            tenant: p.tenant,
-            start,
-            actor: p.actor,
+            id: before?.id ?? id,
             replaced: before === undefined ? 0 : before.replaced + 1,
             firstAt,
             dueAt: Math.max(now, Math.min(now + delayMs, latest)),
@@ -65,18 +83,68 @@ export class DebouncedStarts {
   }
 
   /** Any number of processes may call this with the same row. */
-  async fire({ key, instanceId, name, version, tenant, start, actor, dueAt }: DebounceRow): Promise<void> {
-    const kept = JSON.parse(start) as KeptStart
-    const trigger = { kind: 'debounced' }
-    const asked: StartDefinition = { ...kept, id: instanceId, name, version, tenant, actor, trigger }
-    await this.#deps.definitions.startWith(asked, {
+  async fire(found: DebounceRow): Promise<void> {
+    const { key, id, kind, name, version, tenant, start, actor, dueAt } = found
+    const same: SameTransaction = {
       need: { debounces: [key] },
       // Started by another process, or replaced since.
       admits: ({ loaded }) => {
         const row = loaded.debounces.get(key)
-        return row !== undefined && row.instanceId === instanceId && row.dueAt === dueAt && row.start === start
+        return row !== undefined && row.id === id && row.dueAt === dueAt && row.start === start
       },
       write: (change) => void change.debounces.set(key, null),
-    })
+    }
+    const { definitions, intake } = this.#deps
+    if (kind === 'run') {
+      const kept = JSON.parse(start) as KeptRun
+      const identity = { ...(tenant === null ? {} : { tenant }), ...(actor === null ? {} : { actor }) }
+      const run: EnqueueParams = { ...kept, ...identity, id, type: name }
+      await intake.enqueueWith(run, same)
+      return
+    }
+    const trigger = { kind: 'debounced' }
+    const kept = JSON.parse(start) as KeptStart
+    const asked: StartDefinition = { ...kept, id, name, version, tenant, actor, trigger }
+    await definitions.startWith(asked, same)
   }
+
+  /** Starts one before it is due. If another process has just done so, that is the same. */
+  async fireNow(id: string): Promise<DebounceRow> {
+    const { read } = this.#deps.store
+    let last: DebounceRow | null = null
+    for (let tries = 0; tries < TRIES; tries++) {
+      const row = await read.debounces.get(id)
+      if (row === null) break
+      await this.fire(row)
+      last = row
+    }
+    if (last === null) throw unknownDebounced(id)
+    const made = last.kind === 'run' ? await read.run(id) : await read.instance(id)
+    if (made !== null) return last
+    throw new PetrelError('conflict', `${last.name} was cancelled, or replaced again and again`, { id })
+  }
+
+  /** Nothing is started. What was started already cannot be cancelled here. */
+  async cancel(id: string): Promise<DebounceRow> {
+    const { store, transactor } = this.#deps
+    const found = await store.read.debounces.get(id)
+    if (found === null) throw unknownDebounced(id)
+    const { value } = await transactor.run({
+      roots: [],
+      wait: true,
+      need: { debounces: [found.key] },
+      fold: (change) => {
+        const row = change.loaded.debounces.get(found.key)
+        if (row?.id !== id) throw unknownDebounced(id)
+        change.debounces.set(found.key, null)
+        return row
+      },
+    })
+    return value
+  }
+}
+
+function unknownDebounced(id: string): PetrelError {
+  const hint = 'It has started, or was cancelled.'
+  return new PetrelError('not_found', `no debounced start ${id} waits`, { kind: 'debounced start', id, hint })
 }

@@ -101,6 +101,11 @@ export class Intake {
     checkGiven(given, this.#deps)
   }
 
+  /** Refuses a run that could not be enqueued. */
+  checkRun(params: EnqueueParams): void {
+    orderOf(params, 0, this.#deps)
+  }
+
   #enqueueAll(
     calls: readonly (readonly Order[])[],
     how: How,

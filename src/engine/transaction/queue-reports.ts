@@ -4,6 +4,7 @@
  * arrived and ended since, which is known by minute (totals.ts). Runs inserted by plain SQL are in the next count only.
  */
 
+import type { QueueStats } from '../../model/queries/overview.ts'
 import {
   MAX_COUNTED_RUNS,
   type QueueDepth,
@@ -11,7 +12,7 @@ import {
   type QueueReport,
   type TrafficRow,
 } from '../../model/queries/queueing.ts'
-import type { QueueCounts } from '../../model/rows.ts'
+import type { QueueCounts, TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Faults } from './faults.ts'
 import type { Totals } from './totals.ts'
@@ -20,6 +21,9 @@ const MINUTE_MS = 60_000
 /** A count rests for as long as a hundred counts take, and at least this long. */
 const RECOUNT_MS = 60_000
 const MOST_QUEUES = 1_000
+/** Entries that a list of all queues counts, and those of each queue at least. */
+const MOST_COUNTED = 100_000
+const LEAST_COUNTED = 100
 
 interface Base {
   readonly counts: QueueCounts
@@ -72,6 +76,34 @@ export class QueueReports {
     return { name: queue, paused, now, depth, oldestDueAt, concurrency, maxConcurrent, since, traffic }
   }
 
+  /**
+   * Of one queue, or of all by name: what waits and what has passed since the beginning. Each of many queues is counted less
+   * far than a single one. `minutes`: how many of the latest minutes to list one by one.
+   */
+  async stats(p: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]> {
+    const { totals: counted, store } = this.#deps
+    await counted.flush()
+    const { read } = store
+    const now = await store.now()
+    const since = now - (now % MINUTE_MS) - (p.minutes - 1) * MINUTE_MS
+    const [paused, totals, waiting] = await Promise.all([
+      read.queuesPaused(),
+      read.totals({ queue: p.queue, since }),
+      p.queue === null ? read.queueing.names({ limit: MOST_QUEUES }) : [],
+    ])
+    const all = new Set([...paused.keys(), ...waiting, ...totals.map(({ queue }) => queue)])
+    const names = p.queue === null ? [...all].sort() : [p.queue]
+    const most = Math.max(LEAST_COUNTED, Math.min(MAX_COUNTED_RUNS, Math.floor(MOST_COUNTED / names.length)))
+    const stats: QueueStats[] = []
+    for (const name of names) {
+      const front = await read.queueing.front({ queue: name, most })
+      const depth = front.more ? await this.#long(front, { queue: name, now, counted: false }) : exactly(front, now)
+      const own = totals.filter(({ queue }) => queue === name)
+      stats.push({ ...statsOf(own), ...depthOf(depth), name, paused: paused.get(name) ?? false })
+    }
+    return stats
+  }
+
   async idle(): Promise<void> {
     await Promise.all(this.#counting.values())
   }
@@ -119,6 +151,22 @@ export class QueueReports {
     this.#bases.set(queue, { counts, countedAt, minute, before, restsUntil })
     const [oldest] = this.#bases.keys()
     if (this.#bases.size > MOST_QUEUES && oldest !== undefined) this.#bases.delete(oldest)
+  }
+}
+
+function depthOf({ available, scheduled, retryable, held, active, accuracy }: QueueDepth) {
+  return { available, scheduled, retryable, held, active, accuracy }
+}
+
+function statsOf(totals: readonly TotalRow[]) {
+  const sum = (key: 'succeeded' | 'failed' | 'cancelled' | 'retried'): number =>
+    totals.reduce((total, row) => total + row[key], 0)
+  return {
+    succeeded: sum('succeeded'),
+    failed: sum('failed'),
+    cancelled: sum('cancelled'),
+    retried: sum('retried'),
+    minutes: totals.filter(({ minute }) => minute !== 0),
   }
 }
 

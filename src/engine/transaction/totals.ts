@@ -5,7 +5,6 @@
  */
 
 import type { Logger } from '../../kernel/logger.ts'
-import type { QueueStats } from '../../model/queries/overview.ts'
 import { NO_TRAFFIC, type Traffic, waitBucket } from '../../model/queries/queueing.ts'
 import type { RunRow, TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
@@ -143,40 +142,6 @@ export class Totals {
 
   forget(): void {
     this.#counts = new Map()
-  }
-
-  async queueStats(p: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]> {
-    await this.flush()
-    const { read } = this.#store
-    const now = await this.#store.now()
-    const since = now - (now % MINUTE_MS) - (p.minutes - 1) * MINUTE_MS
-    const [queues, counts, totals] = await Promise.all([
-      read.queuesPaused(),
-      read.queueCounts({ queue: p.queue }),
-      read.totals({ queue: p.queue, since }),
-    ])
-    const names = new Set([...queues.keys(), ...counts.map((c) => c.queue), ...totals.map((t) => t.queue)])
-    const wanted = p.queue === null ? [...names].sort() : [p.queue]
-    return wanted.map((name) => {
-      const count = counts.find((c) => c.queue === name)
-      const own = totals.filter((t) => t.queue === name)
-      const sum = (key: 'succeeded' | 'failed' | 'cancelled' | 'retried'): number =>
-        own.reduce((total, row) => total + row[key], 0)
-      return {
-        name,
-        paused: queues.get(name) ?? false,
-        available: count?.available ?? 0,
-        scheduled: count?.scheduled ?? 0,
-        retryable: count?.retryable ?? 0,
-        held: count?.held ?? 0,
-        active: count?.leased ?? 0,
-        succeeded: sum('succeeded'),
-        failed: sum('failed'),
-        cancelled: sum('cancelled'),
-        retried: sum('retried'),
-        minutes: own.filter((t) => t.minute !== 0),
-      }
-    })
   }
 }
 

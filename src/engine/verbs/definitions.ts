@@ -1,6 +1,5 @@
 /** What can be done with definitions: to plan and deploy them, to start instances of them, and to read their nets. */
 
-import type { DebounceParams, DebounceRow } from '../../model/schedules/debounce.ts'
 import type {
   DefinitionStarted,
   Planned,
@@ -24,20 +23,17 @@ export interface DefinitionVerbs {
   planDefinition(start: Startable): Planned
   /** Starts a deployed definition by its name. */
   startDefinition(params: StartDefinition): Promise<DefinitionStarted>
-  /** It starts when no other start has followed under its key for a while; until then each one replaces the earlier. */
-  debounceStart(params: StartDefinition, debounce: DebounceParams): Promise<DebounceRow>
   /** The same for an event that happened: idle instances of that name start; only if there are none, a new one does. */
   triggerDefinition(params: TriggerDefinition): Promise<readonly Triggered[]>
   net(hash: string): Promise<Net | null>
 }
 
-export function definitionVerbs({ store, nets, definitions, debouncedStarts, startLimits }: Parts): DefinitionVerbs {
+export function definitionVerbs({ store, nets, definitions, startLimits }: Parts): DefinitionVerbs {
   return {
     deployments: deploymentsOn(store),
     startLimits,
     planDefinition: (start) => planStart(start, nets, startLimits),
     startDefinition: (p) => definitions.start(p),
-    debounceStart: (p, debounce) => debouncedStarts.put(p, debounce),
     triggerDefinition: (p) => definitions.trigger(p),
     net: async (hash) => {
       const known = nets.get(hash)

@@ -14,6 +14,7 @@ import { follow, type InstanceView, type ViewPage, viewOf } from '../../views/vi
 import type { Why } from '../../views/why.ts'
 import type { PausedInstance, PauseInstance } from '../control/pauses.ts'
 import type { Parts } from '../parts.ts'
+import { withPlannedTimes } from '../planned-times.ts'
 import { type CallerTransaction, transactIn } from '../transaction/caller-transaction.ts'
 
 /** Steps on a page of a preview. */
@@ -84,6 +85,7 @@ export interface InstanceVerbs {
 export function instanceVerbs(parts: Parts): InstanceVerbs {
   const { store, intake, control, pauses, repeats, runControl, waiters, results, reasons, pictures, afterCommit } =
     parts
+  const shown = withPlannedTimes(store.read)
   return {
     start: (params, on) => intake.start(params, transactIn(store, on)),
     cancelInstance: (p) => control.cancelInstance(p),
@@ -95,7 +97,7 @@ export function instanceVerbs(parts: Parts): InstanceVerbs {
     resumeInstance: (p) => control.resumeInstance(p),
     pauseInstance: (p) => pauses.pause(p),
     unpauseInstance: (p) => pauses.resume(p),
-    view: (instanceId, page) => viewOf(store.read, instanceId, page),
+    view: (instanceId, page) => viewOf(shown, instanceId, page),
     why: ({ instanceId, after = null, limit = 50 }) => reasons.instance({ instanceId, after, limit }),
     timeline: ({ instanceId, node = null, after = null, limit = 200 }) =>
       pictures.timeline(instanceId, { node, after, limit }),

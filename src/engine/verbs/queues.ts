@@ -8,7 +8,7 @@ import type { Parts } from '../parts.ts'
 export interface QueueVerbs {
   pauseQueue(params: { readonly queue: string; readonly paused: boolean; readonly actor: string | null }): Promise<void>
   setLimit(params: LimitParams): Promise<void>
-  /** By name. `minutes`: how many of the latest minutes to list one by one. */
+  /** By name. Costs the same however much waits in each. `minutes`: how many of the latest minutes to list one by one. */
   queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
   /** Costs the same however much waits in the queue. `counted`: a long queue is counted first, if it was not lately. */
   queueReport(params: {
@@ -18,7 +18,7 @@ export interface QueueVerbs {
   }): Promise<QueueReport>
 }
 
-export function queueVerbs({ store, control, totals, queueReports, afterCommit }: Parts): QueueVerbs {
+export function queueVerbs({ store, control, queueReports, afterCommit }: Parts): QueueVerbs {
   return {
     pauseQueue: async (p) => {
       await control.pauseQueue(p)
@@ -28,7 +28,7 @@ export function queueVerbs({ store, control, totals, queueReports, afterCommit }
       store.wake({ queues: [p.queue] })
     },
     setLimit: (p) => control.setLimit(p),
-    queueStats: (p) => totals.queueStats(p),
+    queueStats: (p) => queueReports.stats(p),
     queueReport: (p) => queueReports.report(p),
   }
 }

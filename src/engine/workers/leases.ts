@@ -216,8 +216,8 @@ export class StoredLeases implements Leases {
   async beat(p: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }> {
     checkFilter({ types: p.types, runtime: null })
     const { sweep } = this.#deps.store
-    const { holder, host, pid, runtime, queues, types, concurrency, state, tenant, ttlMs } = p
-    const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant }
+    const { holder, host, pid, runtime, queues, types, concurrency, state, tenant, build = null, ttlMs } = p
+    const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant, build }
     const at = { startedAt: 0, heartbeatAt: 0, expiresAt: 0 }
     // The heartbeat comes before the renewal of the leases, so that a sweep in between does not find the worker dead.
     const directed = await sweep.beatLease({ worker: { id: holder, holds: 'lease', ...about, ...at }, ttlMs })
@@ -341,7 +341,9 @@ export class StoredLeases implements Leases {
     const limits = { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes }
     const remarks = checkRemarks(report, limits)
     if (isRefused(remarks)) return refused(remarks, 'set', remarks.message)
-    return { report, remarks, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
+    const { build } = report
+    const all = build === undefined ? remarks : { ...remarks, build }
+    return { report, remarks: all, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
   }
 }
 

@@ -164,7 +164,7 @@ export class LocalSession implements Session {
   }
 
   #row(): WorkerRow {
-    const { name, runtime, queues, types, concurrency, tenant } = this.#options
+    const { name, runtime, queues, types, concurrency, tenant, build = null } = this.#options
     const now = this.#deps.transactor.nowMs
     return {
       id: this.id,
@@ -181,6 +181,7 @@ export class LocalSession implements Session {
       expiresAt: now + this.#deps.ttlMs,
       tenant,
       holds: 'session',
+      build,
     }
   }
 
@@ -214,7 +215,9 @@ export class LocalSession implements Session {
   settle(report: Report): Promise<Reply> {
     const { delivery } = report
     const given = { ...report, startedAt: this.#onStoreClock(report.startedAt) }
-    const { checked, remarks } = checkReport(given, this.#deps.maxPayloadBytes)
+    const { checked, remarks: plain } = checkReport(given, this.#deps.maxPayloadBytes)
+    const { build = null } = this.#options
+    const remarks = build === null ? plain : { ...plain, build }
     this.heldRuns.reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
     return this.#deps.settler.settle({
@@ -227,7 +230,8 @@ export class LocalSession implements Session {
       ifLocked: 'keep',
       decided: () => this.heldRuns.reporting.delete(delivery.runId),
       fold: (change) => reported(change, session, checked, remarks, this.#deps.chance),
-      unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), {}, this.#deps.chance),
+      unstorable: (change) =>
+        reported(change, session, failedAs(checked, UNSTORABLE), build === null ? {} : { build }, this.#deps.chance),
     })
   }
 

@@ -1,9 +1,11 @@
 /** Failures counted into their group, and changes of its state by an operator. Pure: the stores only carry it. */
 import { withoutIds } from './fingerprint.ts'
-import type { ErrorGroupRow, FailureRow, GroupChange } from './groups.ts'
+import { changesOf, type ErrorGroupRow, type FailureRow, type GroupChange, type StateChange } from './groups.ts'
 
-/** Names of workflows and of workers in a group. */
+/** Names of workflows, names of workers and builds in a group. */
 const MAX_NAMES = 20
+/** Changes of the state that a group remembers. */
+const MAX_CHANGES = 20
 
 export function byFingerprint(failures: readonly FailureRow[]): ReadonlyMap<string, readonly FailureRow[]> {
   const groups = new Map<string, FailureRow[]>()
@@ -13,6 +15,20 @@ export function byFingerprint(failures: readonly FailureRow[]): ReadonlyMap<stri
     else group.push(failure)
   }
   return groups
+}
+
+/** Workers whose build must be looked up: they have not reported it with the failure. */
+export function holdersOf(failures: readonly FailureRow[]): readonly string[] {
+  return [...new Set(failures.flatMap(({ build, holder }) => (build === null && holder !== null ? [holder] : [])))]
+}
+
+/** The failures with the builds of their holders. */
+export function withBuilds(
+  failures: readonly FailureRow[],
+  builds: ReadonlyMap<string, string>,
+): readonly FailureRow[] {
+  if (builds.size === 0) return failures
+  return failures.map((failure) => ({ ...failure, build: failure.build ?? builds.get(failure.holder ?? '') ?? null }))
 }
 
 /** The group with these failures, all of its fingerprint. null: there was none. */
@@ -38,6 +54,7 @@ function opened({ fingerprint, tenant, type, code, node, message, at, ...last }:
     lastAt: at,
     definitions: last.definition === null ? [] : [last.definition],
     workers: last.worker === null ? [] : [last.worker],
+    builds: last.build === null ? [] : [last.build],
     lastMessage: message,
     lastRunId: last.runId,
     lastInstanceId: last.instanceId,
@@ -46,6 +63,7 @@ function opened({ fingerprint, tenant, type, code, node, message, at, ...last }:
     reason: null,
     ignoredCount: null,
     ignoredUntil: null,
+    changes: '[]',
   }
 }
 
@@ -57,6 +75,7 @@ function recurred(group: ErrorGroupRow, failure: FailureRow): ErrorGroupRow {
     firstAt: Math.min(group.firstAt, at),
     definitions: named(group.definitions, failure.definition),
     workers: named(group.workers, failure.worker),
+    builds: named(group.builds, failure.build),
     ...(at < group.lastAt
       ? {}
       : {
@@ -66,7 +85,8 @@ function recurred(group: ErrorGroupRow, failure: FailureRow): ErrorGroupRow {
           lastInstanceId: failure.instanceId,
         }),
   }
-  return opens(grown, at) ? { ...grown, ...OPEN, regressed: group.state === 'resolved', stateAt: at } : grown
+  if (!opens(grown, at)) return grown
+  return noted({ ...grown, ...OPEN, regressed: group.state === 'resolved', stateAt: at })
 }
 
 const OPEN = { state: 'open', stateBy: null, reason: null, ignoredCount: null, ignoredUntil: null } as const
@@ -79,6 +99,13 @@ function opens({ state, stateAt, count, ignoredCount, ignoredUntil }: ErrorGroup
   return ignoredUntil === null || at > ignoredUntil
 }
 
+/** The newest first. */
+function noted(group: ErrorGroupRow): ErrorGroupRow {
+  const { state, stateAt: at, stateBy: by, reason } = group
+  const change: StateChange = { state, at, by, reason }
+  return { ...group, changes: JSON.stringify([change, ...changesOf(group)].slice(0, MAX_CHANGES)) }
+}
+
 /** The last ones first. */
 function named(names: readonly string[], name: string | null): readonly string[] {
   if (name === null || names[0] === name) return names
@@ -88,11 +115,11 @@ function named(names: readonly string[], name: string | null): readonly string[]
 export function changed(group: ErrorGroupRow, change: GroupChange, now: number): ErrorGroupRow {
   const { to, actor, reason } = change
   const set = { ...group, ...OPEN, state: to, regressed: false, stateAt: now, stateBy: actor, reason }
-  if (to !== 'ignored') return set
+  if (to !== 'ignored') return noted(set)
   const { times, forMs } = change
-  return {
+  return noted({
     ...set,
     ignoredCount: times === null ? null : group.count + times,
     ignoredUntil: forMs === null ? null : now + forMs,
-  }
+  })
 }

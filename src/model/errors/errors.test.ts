@@ -12,6 +12,8 @@ const failure = (at: number, given: Partial<FailureRow> = {}): FailureRow => ({
   fingerprint: 'f',
   definition: 'order',
   worker: 'w1',
+  holder: null,
+  build: null,
   runId: `run-${made}`,
   instanceId: `instance-${made}`,
   at,

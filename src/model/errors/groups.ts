@@ -7,7 +7,8 @@
  *   resolved  an operator says that it does not exist any more. A failure after that opens it again, as regressed
  *   ignored   it is known. It opens again when it has recurred often enough, or with the first failure after some time
  */
-import { bigint, bool, list, type RowOf, table, text, time, uuid } from '../table.ts'
+import { type NewEvent, storeEvent } from '../events/events.ts'
+import { bigint, bool, json, list, type RowOf, table, text, time, uuid } from '../table.ts'
 
 export type ErrorGroupState = 'open' | 'resolved' | 'ignored'
 
@@ -25,6 +26,10 @@ export const FAILURE = table('workflow_failure', {
   definition: text().orNull(),
   /** Name of the worker that held it; null: none did. */
   worker: text().orNull(),
+  /** Its id in workflow_worker: that of its session, or the name it leases by. */
+  holder: text().orNull(),
+  /** As it was reported with the failure; null: that of the holder counts. */
+  build: text().orNull(),
   runId: uuid(),
   instanceId: uuid().orNull(),
   at: time(),
@@ -48,6 +53,8 @@ export const ERROR_GROUP = table('workflow_error_group', {
   definitions: list(),
   /** Names of workers, likewise. */
   workers: list(),
+  /** Builds of workers, likewise. */
+  builds: list(),
   /** The message of the last failure, its run and its instance. */
   lastMessage: text(),
   lastRunId: uuid(),
@@ -60,8 +67,32 @@ export const ERROR_GROUP = table('workflow_error_group', {
   ignoredCount: bigint().orNull(),
   /** Of an ignored group: opens with the first failure after this time; null: the count decides. */
   ignoredUntil: time().orNull(),
+  /** The last changes of the state, the newest first; at most MAX_CHANGES: StateChange[]. */
+  changes: json(),
 })
 export type ErrorGroupRow = RowOf<typeof ERROR_GROUP>
+
+export interface StateChange {
+  readonly state: ErrorGroupState
+  readonly at: number
+  /** null: a failure opened it again. */
+  readonly by: string | null
+  readonly reason: string | null
+}
+
+export function changesOf({ changes }: Pick<ErrorGroupRow, 'changes'>): readonly StateChange[] {
+  return JSON.parse(changes) as readonly StateChange[]
+}
+
+/** What the audit trail records of a change by an operator, whose result is `group`. */
+export function changeEvent(group: ErrorGroupRow): NewEvent {
+  const { fingerprint, state, type, code, reason, stateBy: actor, tenant, stateAt: at } = group
+  const data = { fingerprint, type, code, reason }
+  if (state === 'resolved') return storeEvent('error_group.resolved', data, { actor, tenant, at })
+  if (state === 'open') return storeEvent('error_group.reopened', data, { actor, tenant, at })
+  const until = { until_count: group.ignoredCount, until: group.ignoredUntil }
+  return storeEvent('error_group.ignored', { ...data, ...until }, { actor, tenant, at })
+}
 
 /** How an operator changes the state. Of `times` and `forMs` exactly one is given. */
 export type GroupChange = { readonly actor: string | null; readonly reason: string | null } & (

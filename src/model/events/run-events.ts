@@ -16,6 +16,8 @@ export interface WorkStory extends LeaseStory {
   readonly set?: readonly string[]
   readonly notes?: readonly Json[]
   readonly notes_dropped?: number
+  /** Of the worker, if it states one. */
+  readonly build?: string
 }
 
 /** `attempt`: failures so far. `reason`: read by foreign clients. */

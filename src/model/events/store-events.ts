@@ -25,6 +25,14 @@ interface BulkOperation {
   readonly failed: number
 }
 
+/** Of failures. */
+interface ErrorGroup {
+  readonly fingerprint: string
+  readonly type: string
+  readonly code: string
+  readonly reason: string | null
+}
+
 export interface StoreEventData {
   'queue.paused': { readonly queue: string }
   'queue.resumed': { readonly queue: string }
@@ -56,6 +64,10 @@ export interface StoreEventData {
   'registry.resumed': { readonly type: string; readonly paused_ms: number }
   'registry.changed': RegistryEntry
   'registry.removed': RegistryEntry
+  'error_group.resolved': ErrorGroup
+  /** Until it has this count, or until that time; of the two one is null. */
+  'error_group.ignored': ErrorGroup & { readonly until_count: number | null; readonly until: number | null }
+  'error_group.reopened': ErrorGroup
   'operation.created': BulkOperation
   'operation.progressed': BulkOperation
   'operation.stopped': BulkOperation
@@ -81,6 +93,9 @@ export const STORE_EVENTS = {
   'registry.resumed': 'A type was resumed.',
   'registry.changed': 'A type was listed in the registry, or changed.',
   'registry.removed': 'A type was removed from the registry.',
+  'error_group.resolved': 'An operator resolved a group of failures.',
+  'error_group.ignored': 'An operator ignores a group of failures, for some time.',
+  'error_group.reopened': 'An operator opened a group of failures again.',
   'operation.created': 'A bulk operation was ordered.',
   'operation.progressed': 'A bulk operation has got this far; recorded every five seconds.',
   'operation.stopped': 'A bulk operation was stopped.',

@@ -1,6 +1,6 @@
 /** Lists and counts for operators. The cost of each grows with what it shows; none is for a hot path. */
 import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
-import type { TrafficRow } from './queueing.ts'
+import type { QueueDepth, TrafficRow } from './queueing.ts'
 
 export interface UniqueHolder {
   readonly key: string
@@ -63,6 +63,8 @@ export interface QueueStats {
   readonly retryable: number
   readonly held: number
   readonly active: number
+  /** How exact these five are. */
+  readonly accuracy: QueueDepth['accuracy']
   /** Since the database was created. */
   readonly succeeded: number
   readonly failed: number

@@ -9,7 +9,6 @@ import type {
   LimitRow,
   NetRow,
   QueueCounts,
-  QueueRow,
   RunError,
   RunRow,
   RunStatus,
@@ -20,6 +19,7 @@ import type {
   WorkerRow,
 } from '../rows.ts'
 import type { SagaQueries } from '../sagas.ts'
+import type { DebounceQueries } from '../schedules/debounce.ts'
 import type { ScheduleQueries } from '../schedules/fires.ts'
 import type { SearchQueries } from '../search/queries.ts'
 import type { ResultAt, ResultText } from './firings.ts'
@@ -40,8 +40,12 @@ export interface Queries extends ExecutionQueries {
   readonly overview: Overview
   /** Schedules of all kinds, and what they did. */
   readonly timetable: ScheduleQueries
+  /** Starts that wait until no other has followed. */
+  readonly debounces: DebounceQueries
   /** What waits in a queue and passes through it; bounded, however long the queue is. */
   readonly queueing: QueueingQueries
+  /** When these parked runs are due without their pause, by id; `owner` as in PARKED. */
+  plannedTimes(parked: readonly { readonly owner: string; readonly id: string }[]): Promise<ReadonlyMap<string, number>>
   /** The store's clock. */
   now(): Promise<number>
 }
@@ -63,7 +67,7 @@ export interface ExecutionQueries {
   listRuns(params: RunQuery): Promise<readonly RunRow[]>
   /** Inbox runs, newest first. */
   listInbox(query: InboxQuery): Promise<InboxPage>
-  /** Pending and leased runs, by type. Reads as much as queueCounts. */
+  /** Pending and leased runs, by type. Of each queue and type at most MAX_COUNTED_RUNS pending ones are counted. */
   typeDepths(): Promise<readonly TypeDepth[]>
   countInstances(): Promise<ReadonlyMap<string, number>>
   countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
@@ -156,7 +160,6 @@ export interface ExecutionQueries {
   shownGates(params: { readonly instanceId: string; readonly limit: number }): Promise<readonly GateRow[]>
   /** For display, too. */
   listGates(query: GateQuery): Promise<readonly GateRow[]>
-  queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
   /** Configured queues, and whether each is paused. */
   queuesPaused(): Promise<ReadonlyMap<string, boolean>>
   limits(): Promise<readonly LimitRow[]>

@@ -7,6 +7,7 @@ import type { InstanceSpan, InstanceText, RunFlag, RunSpan, RunText } from './se
 export type FieldRule =
   | { readonly kind: 'text'; readonly words?: readonly string[]; readonly prefix?: true; readonly id?: true }
   | { readonly kind: 'term' }
+  | { readonly kind: 'moment' }
   | { readonly kind: 'span' }
   | { readonly kind: 'number' }
   | { readonly kind: 'flag' }
@@ -57,14 +58,17 @@ export const HAS = ['gate', 'held', 'paused', 'deadline', 'key', 'failures', 're
 /** true: only nested ones; any: them too. Without the filter: none. */
 export const NESTED = ['false', 'true', 'any'] as const
 
-const INSTANCE_RULES: Readonly<Record<InstanceText | InstanceSpan, FieldRule>> & Readonly<Record<string, FieldRule>> = {
+const INSTANCE_RULES: Readonly<Record<InstanceText | InstanceSpan | 'created', FieldRule>> &
+  Readonly<Record<string, FieldRule>> = {
   state: { kind: 'text', words: Object.keys(STATES) },
   name: { kind: 'text', prefix: true },
   notation: { kind: 'text' },
   outcome: { kind: 'text', words: Object.keys(OUTCOMES) },
   key: { kind: 'text' },
+  original: { kind: 'text', id: true },
   has: { kind: 'text', words: HAS },
   nested: { kind: 'text', words: NESTED },
+  created: { kind: 'moment' },
   age: { kind: 'span' },
   took: { kind: 'span' },
   ended: { kind: 'span' },

@@ -2,6 +2,7 @@
 import { parseDuration } from '../../kernel/duration.ts'
 import { readId } from '../../kernel/ids.ts'
 import { MAX_TERM_LENGTH } from '../../kernel/limits.ts'
+import { parseMoment } from '../../kernel/moments.ts'
 import { closest } from '../../kernel/reading/part.ts'
 import { type FieldRule, type Fields, INSTANCE_FIELDS, RUN_FIELDS } from './fields.ts'
 import { mistaken, type ScannedFilter, type ScannedValue, scan } from './scan.ts'
@@ -32,6 +33,8 @@ function conditionOf(filter: ScannedFilter, fields: Fields): Condition {
       } as Condition
     case 'term':
       return { kind: 'term', field, not, values: filter.values.map(termText) }
+    case 'moment':
+      return { kind: 'moment', field, not, ...momentOf(only(filter), field) } as Condition
     case 'span':
       return { kind: 'span', field, not, ...spanOf(only(filter), field) } as Condition
     case 'number':
@@ -114,6 +117,20 @@ function only({ field, offset, values }: ScannedFilter): ScannedValue {
 }
 
 const COMPARED = /^(>=|<=|>|<|=)?(.*)$/s
+
+function momentOf(
+  { text, offset }: ScannedValue,
+  field: string,
+): { readonly comparison: Comparison; readonly at: number } {
+  const [, sign, rest = ''] = COMPARED.exec(text) as unknown as readonly [string, string?, string?]
+  const at = rest.startsWith('+') ? null : (parseMoment(rest, 0)?.at ?? null)
+  const hint = `Write ${field}:>=2030-01-31T09:00:00Z or ${field}:<2030-01-31T09:00:00Z.`
+  if (at === null) {
+    throw mistaken({ offset, word: text, problem: `${field} must be compared with a time and its zone`, hint })
+  }
+  if (sign !== undefined && sign !== '=') return { comparison: sign as Comparison, at }
+  throw mistaken({ offset, word: text, problem: 'a comparison is missing', meant: `>=${rest}`, hint })
+}
 
 function spanOf(
   { text, offset }: ScannedValue,

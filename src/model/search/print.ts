@@ -16,6 +16,8 @@ function valuesOf(condition: Exclude<Condition, { readonly kind: 'flag' }>): str
       return condition.values.map(({ text, prefix }) => (prefix ? `${text}*` : quoted(text))).join(',')
     case 'term':
       return condition.values.map(quoted).join(',')
+    case 'moment':
+      return `${condition.comparison}${new Date(condition.at).toISOString()}`
     case 'span':
       return `${condition.comparison}${span(condition.ms)}`
     case 'number':

@@ -41,6 +41,16 @@ describe('a query', () => {
   })
 
   it('compares times and numbers', () => {
+    const at = Date.UTC(2030, 0, 31, 9)
+    expect(conditions('created:>=2030-01-31T10:00:00+01:00')).toEqual([
+      { kind: 'moment', field: 'created', not: false, comparison: '>=', at },
+    ])
+    expect(conditions(printSearch(parseInstanceSearch('-created:<2030-01-31T09:00:00Z')))).toMatchObject([
+      { not: true, at },
+    ])
+    for (const wrong of ['created:2030-01-31T09:00:00Z', 'created:>1h', 'created:>2030-01-31']) {
+      expect(() => conditions(wrong)).toThrow(/created:>=2030|missing|zone/)
+    }
     expect(conditions('age:>1h -took:<=90s')).toEqual([
       { kind: 'span', field: 'age', not: false, comparison: '>', ms: 3_600_000 },
       { kind: 'span', field: 'took', not: true, comparison: '<=', ms: 90_000 },

@@ -38,6 +38,16 @@ export interface SpanCondition<F extends string = string> {
   readonly ms: number
 }
 
+/** A column is a time before or after this one. */
+export interface MomentCondition<F extends string = string> {
+  readonly kind: 'moment'
+  readonly field: F
+  readonly not: boolean
+  readonly comparison: Comparison
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 /** A column is a number in this range. */
 export interface NumberCondition<F extends string = string> {
   readonly kind: 'number'
@@ -54,13 +64,17 @@ export interface FlagCondition<F extends string = string> {
   readonly value: boolean
 }
 
-export type InstanceText = 'state' | 'name' | 'notation' | 'outcome' | 'key' | 'has' | 'nested'
+export type InstanceText = 'state' | 'name' | 'notation' | 'outcome' | 'key' | 'original' | 'has' | 'nested'
 export type InstanceSpan = 'age' | 'took' | 'ended'
 export type RunText = 'status' | 'type' | 'queue' | 'node' | 'role' | 'worker' | 'key' | 'instance'
 export type RunSpan = 'age' | 'took' | 'ended'
 export type RunFlag = 'dead' | 'inbox' | 'deferred'
 
-export type InstanceCondition = TextCondition<InstanceText> | TermCondition | SpanCondition<InstanceSpan>
+export type InstanceCondition =
+  | TextCondition<InstanceText>
+  | TermCondition
+  | MomentCondition<'created'>
+  | SpanCondition<InstanceSpan>
 
 export type RunCondition =
   | TextCondition<RunText>

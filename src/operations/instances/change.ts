@@ -1,7 +1,6 @@
 /** Changes to an instance: start an idle one, cancel, patch its context. repeat.ts has retries and forks. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { DebounceParams, DebounceRow } from '../../model/schedules/debounce.ts'
 import type { DefinitionStarted, StartDefinition } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
 import { projectionOf } from '../../notations/notations.ts'
@@ -28,16 +27,6 @@ export const startDefinition = operation(
     const [row, origin] = await Promise.all([engine.queries.instance(made.id), given(engine, made.id)])
     return { ...made, row, given: origin }
   },
-)
-
-/** Starts a deployed definition when no other start has followed under its key for a while. */
-export const debounceStart = operation(
-  { scope: 'enqueue' },
-  (
-    { engine, caller },
-    { debounce, ...asked }: StartAsked & { readonly debounce: DebounceParams },
-  ): Promise<DebounceRow> =>
-    engine.debounceStart({ ...asked, tenant: caller.tenant, actor: actorOf(caller) }, debounce),
 )
 
 /** Starts an idle instance. */

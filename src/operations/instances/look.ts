@@ -1,8 +1,8 @@
 /** Reads of instances: lists, one of them, its net, steps, reasons for waiting and results. */
 import { missing, PetrelError } from '../../kernel/errors.ts'
-import { scopedName } from '../../kernel/scoped-names.ts'
-import type { InstanceQuery } from '../../model/queries/queries.ts'
 import type { InstanceRow, JsonText } from '../../model/rows.ts'
+import { type InstanceListed, listedSearch } from '../../model/search/listed.ts'
+import type { Found } from '../../model/search/queries.ts'
 import { PAGE_BYTES } from '../../model/shown.ts'
 import { indexNet } from '../../net/compile.ts'
 import type { Net } from '../../net/net.ts'
@@ -14,7 +14,6 @@ import { nodesBefore, type StepState } from '../../views/steps.ts'
 import type { InstanceView, ViewPage } from '../../views/view.ts'
 import type { Why } from '../../views/why.ts'
 import { operation, type Use } from '../operation.ts'
-import { type Page, pageOf } from '../page.ts'
 import { findInstance, findView, netOf } from './find.ts'
 import { type Given, given } from './given.ts'
 
@@ -22,14 +21,12 @@ interface ById {
   readonly id: string
 }
 
-/** `startKey`: as named by the caller. */
+/** A search for these filters: as bounded, and continued at its cursor. `startKey`: as named by the caller. */
 export const listInstances = operation(
   { scope: 'read' },
-  ({ engine, caller: { tenant } }, query: Omit<InstanceQuery, 'tenant'>): Promise<Page<InstanceRow>> => {
-    const { startKey } = query
-    const stored = startKey == null || tenant === null ? startKey : scopedName(startKey, tenant)
-    const own = { ...query, tenant, ...(stored === undefined ? {} : { startKey: stored }) }
-    return pageOf(query.limit, (limit) => engine.queries.listInstances({ ...own, limit }))
+  ({ engine, caller: { tenant } }, query: InstanceListed): Promise<Found<InstanceRow>> => {
+    const { limit, before } = query
+    return engine.queries.search.instances({ search: listedSearch(query), tenant, limit, before })
   },
 )
 

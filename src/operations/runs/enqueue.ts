@@ -51,7 +51,7 @@ export const submitRun = operation({ scope: 'enqueue' }, async (use, params: Enq
 const PLACE = 'enqueue[0].'
 
 /** The engine's path contains the index in a list of one. */
-function ofTheOnly(error: unknown): unknown {
+export function ofTheOnly(error: unknown): unknown {
   if (!(error instanceof PetrelError)) return error
   const { path, problem, ...details } = error.details
   if (problem === undefined || path?.startsWith(PLACE) !== true) return error

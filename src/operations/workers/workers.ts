@@ -4,6 +4,7 @@ import { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow, WorkerRow } from '../../model/rows.ts'
 import { actorOf, holderOf, maySee } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
+import { pageOf } from '../page.ts'
 
 /** With more active runs than this, they are not read. */
 const MOST_ACTIVE = 2_000
@@ -25,6 +26,26 @@ export const listWorkers = operation({ scope: 'read', shared: true }, async (use
   const [workers, active] = await Promise.all([visible(use), activeRuns(use.engine)])
   return { workers, active }
 })
+
+export interface WorkerListed {
+  readonly worker: WorkerRow
+  /** Runs that it holds; null: too many are active to count. */
+  readonly active: number | null
+}
+
+/** By id. */
+export const pageOfWorkers = operation(
+  { scope: 'read', shared: true },
+  async (use, { limit, after }: { readonly limit: number; readonly after: string | null }) => {
+    const { workers, active } = await listWorkers.run(use, null)
+    return pageOf<WorkerListed>(limit, async (most) =>
+      workers
+        .filter(({ id }) => after === null || id > after)
+        .slice(0, most)
+        .map((worker) => ({ worker, active: active === null ? null : heldBy(worker, active).length })),
+    )
+  },
+)
 
 export interface WorkerSeen {
   readonly worker: WorkerRow

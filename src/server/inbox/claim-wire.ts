@@ -1,5 +1,5 @@
 /** Requests and replies of workers over HTTP. */
-import { MAX_LATER_MS } from '../../kernel/limits.ts'
+import { MAX_BUILD_LENGTH, MAX_LATER_MS } from '../../kernel/limits.ts'
 import { nameProblem } from '../../kernel/remarks.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import { INBOX_RUN, InboxRun } from '../../wire/inbox-run.ts'
@@ -9,6 +9,7 @@ import {
   asked,
   entries,
   flag,
+  line,
   list,
   named,
   nullable,
@@ -54,6 +55,9 @@ const REPORT_EXTRAS = {
       hint: '{ "set": { "page": 3 } }; null removes an entry',
     }),
   ),
+  build: optional(
+    line(MAX_BUILD_LENGTH, 'The build of the program of the worker: in the history, and in the group of the failure.'),
+  ),
   notes: optional(
     list(
       anything('Any JSON'),
@@ -66,6 +70,7 @@ const REPORT_EXTRAS = {
 export interface ReportExtras {
   readonly set?: { readonly [name: string]: unknown } | null
   readonly notes?: readonly unknown[] | null
+  readonly build?: string | null
 }
 
 const lease = (more: object) => number({ minimum: 1, maximum: 86_400, ...more })

@@ -211,7 +211,7 @@ async function settle(
   { params, body, caller, perform }: Reported,
   outcome: LeaseOutcome,
 ): Promise<LeaseSettled> {
-  const { worker_id: holder, epoch, set, notes } = body
+  const { worker_id: holder, epoch, set, notes, build } = body
   const report: LeaseReport = {
     runId: params.id,
     attempt: null,
@@ -221,6 +221,7 @@ async function settle(
     epoch,
     outcome,
     ...(set == null ? {} : { set: set as { readonly [name: string]: Json } }),
+    ...(build == null ? {} : { build }),
     ...(notes == null ? {} : { notes: notes as readonly Json[] }),
   }
   const [settled] = await perform(settleRuns, { reports: [report] })

@@ -1,16 +1,18 @@
 /** /v1/runs: submit, get, list, history, cancel, delete. */
 
 import { pressureHeaders } from '../../http/queue-pressure.ts'
+import { debounceRun } from '../../operations/debounced/debounced.ts'
 import { cancelRun, deleteRun, redriveRun, retryRunNow } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
 import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { countFoundRuns, findRuns } from '../../operations/search/search.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
+import { DebouncedReply, debouncedWire } from '../../wire/operate/debounced.ts'
 import { INBOX_PARAMS, inboxAsked, runsFound } from '../../wire/requests/inbox-list.ts'
 import { wholeOf } from '../../wire/requests/params.ts'
 import { Counts, countsWire, QUERY } from '../../wire/requests/search.ts'
-import { SubmitRequest, submitAsked } from '../../wire/requests/submit.ts'
+import { SubmitRequest, submitAsked, submitDebounce } from '../../wire/requests/submit.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
@@ -43,10 +45,18 @@ export const RUN_ROUTES = [
       answers: {
         '201': { description: 'It is stored.', schema: SubmitReply, headers: ['Location'] },
         '200': { description: 'The key was already used.', schema: SubmitReply },
+        '202': { description: 'With `debounce`: it is enqueued when it is due.', schema: DebouncedReply },
       },
       errors: ['QUEUE_FULL'],
     },
     async ({ body, perform, reply }) => {
+      const debounce = submitDebounce(body)
+      if (debounce !== null) {
+        const run = { ...submitAsked(body), inbox: true }
+        const { row, pressure } = await perform(debounceRun, { run, debounce })
+        reply.code(202).headers(pressureHeaders(pressure))
+        return { debounced: debouncedWire(row) }
+      }
       const { made, pressure } = await perform(submitRun, submitAsked(body))
       reply.code(made.created ? 201 : 200).headers(pressureHeaders(pressure))
       if (made.created) reply.header('location', `/v1/runs/${made.id}`)

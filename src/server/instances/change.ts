@@ -1,24 +1,12 @@
 /** Changes to an instance: start one of a definition or an idle one, cancel, patch the context. */
 import type { Json } from '../../net/net.ts'
-import {
-  cancelInstance,
-  debounceStart,
-  patchContext,
-  startDefinition,
-  startInstance,
-} from '../../operations/instances/change.ts'
+import { debounceStart } from '../../operations/debounced/debounced.ts'
+import { cancelInstance, patchContext, startDefinition, startInstance } from '../../operations/instances/change.ts'
 import { Context, contextWire } from '../../wire/given.ts'
 import { Instance, InstanceReply, instanceWire } from '../../wire/instance.ts'
+import { DebouncedReply, debouncedWire } from '../../wire/operate/debounced.ts'
 import { ContextRequest } from '../../wire/requests/context.ts'
-import {
-  DebouncedReply,
-  debounceAsked,
-  debouncedWire,
-  StartReply,
-  StartRequest,
-  startAsked,
-  startedWire,
-} from '../../wire/requests/start.ts'
+import { debounceAsked, StartReply, StartRequest, startAsked, startedWire } from '../../wire/requests/start.ts'
 import { named, object } from '../../wire/schema.ts'
 import { route } from '../context.ts'
 import { refusing } from './problem.ts'
@@ -53,7 +41,7 @@ export const CHANGE_ROUTES = [
       if (debounce !== null) {
         const row = await perform(debounceStart, { ...startAsked(body), debounce })
         reply.code(202)
-        return debouncedWire(row, debounce)
+        return { debounced: debouncedWire(row) }
       }
       const made = await perform(startDefinition, startAsked(body))
       reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)

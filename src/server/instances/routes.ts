@@ -112,8 +112,8 @@ const LOOK_ROUTES = [
       summary: 'List instances of all notations',
       does: listInstances,
       description:
-        'A filter that matches few instances reads on until the page is full. With `q` a page checks at most 10,000 of them: ' +
-        'it may have fewer entries than `limit` although more follow.',
+        'A page checks at most 10,000 instances, with `q` and without: it may have fewer entries than `limit`, or none, although ' +
+        'more follow. `next_before` then continues.',
       query: INSTANCE_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InstanceList } },
       errors: ['invalid_request'],
@@ -126,8 +126,8 @@ const LOOK_ROUTES = [
         const instances = wireEach(faults, found.rows, instanceWire)
         return { instances, next_before: found.next, complete: found.complete }
       }
-      const { rows, more } = await perform(listInstances, instanceQuery(query))
-      return { instances: wireEach(faults, rows, instanceWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
+      const { rows, next, complete } = await perform(listInstances, instanceQuery(query))
+      return { instances: wireEach(faults, rows, instanceWire), next_before: next, complete }
     },
   ),
 

@@ -172,12 +172,12 @@ interface Load {
   readonly oldestMs: number | null
 }
 
-/** A report of each queue costs little however long it is; for very many queues one grouped count costs less. */
+/** A report of each queue costs little however long it is; of very many queues each is only counted, not so far. */
 async function loadsOf(engine: MeasuredEngine): Promise<readonly Load[]> {
   const names = await engine.queries.queueing.names({ limit: MOST_REPORTS + 1 })
   if (names.length > MOST_REPORTS) {
-    const counted = await engine.queries.queueCounts({ queue: null })
-    return counted.map((counts) => ({ queue: counts.queue, counts, oldestMs: null }))
+    const counted = await engine.queueStats({ queue: null, minutes: 0 })
+    return counted.map((stats) => ({ queue: stats.name, counts: { ...stats, leased: stats.active }, oldestMs: null }))
   }
   const loads: Load[] = []
   for (const queue of names) {

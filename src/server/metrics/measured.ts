@@ -1,3 +1,4 @@
+import type { QueueStats } from '../../model/queries/overview.ts'
 import type { Queries } from '../../model/queries/queries.ts'
 import type { QueueReport } from '../../model/queries/queueing.ts'
 import type { RunObserver } from '../../model/run-observer.ts'
@@ -10,8 +11,9 @@ type QueueReporter = (params: {
 
 /** The part of an engine that metrics read: counters, counts and the reports of commits. */
 export interface MeasuredEngine {
-  readonly queries: Pick<Queries, 'now' | 'queueCounts' | 'queueing' | 'typeDepths' | 'workers'>
+  readonly queries: Pick<Queries, 'now' | 'queueing' | 'typeDepths' | 'workers'>
   queueReport: QueueReporter
+  queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
   readonly storage: { readonly kind: string }
   readonly faults: {
     counts(): ReadonlyMap<string, number>

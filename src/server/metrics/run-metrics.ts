@@ -119,7 +119,7 @@ function measureDepth({ registry, queries, failed }: RunMetricsHow): void {
   const depths = new Lately(() => queries.typeDepths(), failed)
   const gauge = new Gauge({
     name: 'workflow_run_queue_depth',
-    help: 'Runs that have not ended, by type and status. Of the whole store, at most ten seconds old.',
+    help: 'Runs that have not ended, by type and status. Of the whole store, at most ten seconds old; pending ones of each queue and type up to 10,000.',
     labelNames: ['workflow_type', 'status'],
     registers: [registry],
     async collect() {

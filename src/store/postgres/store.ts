@@ -35,6 +35,7 @@ import { reset } from './reset.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
+import { debounceQueriesOn } from './tables/debounce.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -42,7 +43,7 @@ import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
-import { pausesOn } from './tables/pauses.ts'
+import { pausesOn, plannedTimes } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -169,7 +170,9 @@ export class PostgresStore implements Store {
       sagas: sagasOn({ reads: this.#reads, lists: this.#lists }),
       overview: overviewOn(this.#lists),
       queueing: queueingOn(this.#lists),
+      debounces: debounceQueriesOn({ reads: this.#reads, lists: this.#lists }),
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
+      plannedTimes: (parked: Parameters<Queries['plannedTimes']>[0]) => plannedTimes(this.#reads, parked),
       now: () => this.now(),
     })
     this.errorGroups = errorGroupsOn({ reads: this.#reads, lists: this.#lists, probe: params.probe ?? null })

@@ -49,6 +49,8 @@ function heldSql(sql: Sql, scope: Scope, condition: Exclude<Condition, { readonl
       return textSql(sql, scope, condition)
     case 'term':
       return termSql(sql, scope, condition)
+    case 'moment':
+      return `r.created_at ${condition.comparison} ${sql.dialect.moment(sql.number(condition.at))}`
     case 'span':
       return spanSql(sql, scope, condition)
     case 'number':
@@ -57,7 +59,7 @@ function heldSql(sql: Sql, scope: Scope, condition: Exclude<Condition, { readonl
 }
 
 const COLUMNS: Readonly<Record<Search['of'], Readonly<Record<string, string>>>> = {
-  instances: { notation: 'dialect', key: 'start_key' },
+  instances: { notation: 'dialect', key: 'start_key', original: 'retry_of' },
   runs: { worker: 'leased_by', key: 'idempotency_key', instance: 'instance_id' },
 }
 
@@ -99,7 +101,7 @@ export function matchSql(sql: Sql, { of, tenant }: Scope, field: string, { text,
     const stored = tenant === null || tenant === '' ? text : scopedName(text, tenant)
     return prefix ? sql.dialect.beginsWith(column, sql.text(stored)) : `${column} = ${sql.text(stored)}`
   }
-  if (field === 'instance') return `${column} = ${sql.uuid(text)}`
+  if (field === 'instance' || field === 'original') return `${column} = ${sql.uuid(text)}`
   return prefix ? sql.dialect.beginsWith(column, sql.text(text)) : `${column} = ${sql.text(text)}`
 }
 

@@ -11,6 +11,7 @@ import { reset } from './reset.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
 import { bulkOn } from './tables/bulk.ts'
 import { commandsOn } from './tables/commands.ts'
+import { debounceQueriesOn } from './tables/debounce.ts'
 import { definitionsOn } from './tables/definitions.ts'
 import { errorGroupsOn } from './tables/errors.ts'
 import { timetableOn } from './tables/fires.ts'
@@ -18,7 +19,7 @@ import { inboxSchedulesOn } from './tables/inbox-schedules.ts'
 import { keysOn } from './tables/keys.ts'
 import { logsOn } from './tables/logs.ts'
 import { overviewOn } from './tables/overview.ts'
-import { pausesOn } from './tables/pauses.ts'
+import { pausesOn, plannedTimes } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
@@ -76,7 +77,9 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       sagas: sagasOn(connection),
       overview: overviewOn(connection),
       queueing: queueingOn(connection),
+      debounces: debounceQueriesOn(connection),
       timetable: timetableOn(connection, inboxSchedules),
+      plannedTimes: (parked) => connection.read(() => plannedTimes(connection, parked)),
       now,
     },
     sweep: sweepsOn(connection),

@@ -1,5 +1,6 @@
 /** Groups of failures. */
 import {
+  changesOf,
   ERROR_GROUP_STATES,
   type ErrorGroupPage,
   type ErrorGroupRow,
@@ -26,6 +27,7 @@ export const ErrorGroup = named(
     last_seen: moment(),
     definitions: list(text(), 'Names of workflows in which it failed, the last ones first; at most 20.'),
     workers: list(text(), 'Names of workers that held it, the last ones first; at most 20.'),
+    builds: list(text(), 'Builds of those workers that state one, likewise.'),
     last_message: text('Of the last failure, as it was reported.'),
     last_run_id: uuid(),
     last_instance_id: nullable(uuid()),
@@ -33,6 +35,15 @@ export const ErrorGroup = named(
     state_by: nullable(text('Who set the state; null: a failure did.')),
     reason: nullable(text('Given with the state.')),
     ignored_until_count: nullable(whole('Opens when it has this count.')),
+    changes: list(
+      object({
+        state: word(ERROR_GROUP_STATES),
+        at: moment(),
+        by: nullable(text('null: a failure opened it again.')),
+        reason: nullable(text()),
+      }),
+      'Of the state, the newest first; at most 20.',
+    ),
     ignored_until: nullable(moment('Opens with the first failure after this time.')),
   }),
 )
@@ -62,6 +73,7 @@ export function errorGroupWire(row: ErrorGroupRow): Value<typeof ErrorGroup> {
     last_seen: time(row.lastAt),
     definitions: row.definitions,
     workers: row.workers,
+    builds: row.builds,
     last_message: row.lastMessage,
     last_run_id: row.lastRunId,
     last_instance_id: row.lastInstanceId,
@@ -69,6 +81,7 @@ export function errorGroupWire(row: ErrorGroupRow): Value<typeof ErrorGroup> {
     state_by: row.stateBy,
     reason: row.reason,
     ignored_until_count: row.ignoredCount,
+    changes: changesOf(row).map((change) => ({ ...change, at: time(change.at) })),
     ignored_until: time(row.ignoredUntil),
   }
 }

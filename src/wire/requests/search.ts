@@ -6,7 +6,9 @@ import { type Param, textOf } from './params.ts'
 
 /** Only present where a query was answered. */
 export const COMPLETE = optional(
-  flag('Of a query. false: the page ends early, since it has checked 10,000 rows; `next_before` continues.'),
+  flag(
+    'Of a query, and of a list of instances. false: the page ends early, since it has checked 10,000 rows; `next_before` continues.',
+  ),
 )
 
 export const Counts = named(

@@ -1,9 +1,9 @@
 /** The start of a deployed definition, as a request body, and its answer. */
 
-import { MAX_DEBOUNCE_SECONDS, MAX_TERM_LENGTH } from '../../kernel/limits.ts'
+import { MAX_TERM_LENGTH } from '../../kernel/limits.ts'
 import { BodyNotes } from '../../kernel/reading/part.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { DebounceParams, DebounceRow } from '../../model/schedules/debounce.ts'
+import type { DebounceParams } from '../../model/schedules/debounce.ts'
 import type { Json } from '../../net/net.ts'
 import { type Given, givenWire } from '../given.ts'
 import { Instance, instanceWire } from '../instance.ts'
@@ -17,16 +17,12 @@ import {
   list,
   named,
   nullable,
-  number,
   object,
   optional,
-  text,
-  time,
   uuid,
   type Value,
-  whole,
 } from '../schema.ts'
-import { time as timeWire } from '../value.ts'
+import { Debounce, debounceGiven } from './debounce.ts'
 import { key, name } from './fields.ts'
 
 export const StartRequest = named(
@@ -42,24 +38,7 @@ export const StartRequest = named(
     meta: optional(entries(anything(), { description: 'Stored with it.', hint: 'such as { "ticket": "T-17" }' })),
     tags: optional(list(line(MAX_TERM_LENGTH), 'Queries find it by them: `tag:eu`.')),
     correlation_id: optional(key('The correlation id of its events. Default: its id.')),
-    debounce: optional(
-      asked('debounce', {
-        key: key('Unique within the tenant and the workflow: a later start under it replaces this one.'),
-        delay_seconds: number({
-          description: 'It starts when no other start has followed for this long.',
-          minimum: 0.1,
-          maximum: MAX_DEBOUNCE_SECONDS,
-          hint: 'such as 5',
-        }),
-        max_seconds: optional(
-          number({
-            description: 'It starts this long after the first start at the latest.',
-            minimum: 0.1,
-            maximum: MAX_DEBOUNCE_SECONDS,
-          }),
-        ),
-      }),
-    ),
+    debounce: optional(Debounce),
   }),
 )
 
@@ -78,38 +57,9 @@ export const StartReply = named(
   }),
 )
 
-export const DebouncedReply = named(
-  'DebouncedReply',
-  object({
-    debounced: object({
-      key: text(),
-      id: uuid('The instance that will be started.'),
-      due_at: time('When it starts, if no other start follows.'),
-      first_at: time('The first start of this series.'),
-      replaced: whole('Earlier starts that this one has replaced.'),
-    }),
-  }),
-)
-
-export function debouncedWire(
-  { instanceId, dueAt, firstAt, replaced }: DebounceRow,
-  { key: given }: DebounceParams,
-): Value<typeof DebouncedReply> {
-  return { debounced: { key: given, id: instanceId, due_at: timeWire(dueAt), first_at: timeWire(firstAt), replaced } }
-}
-
 /** null: it starts at once. A start key, or an instance that stays idle, contradicts it. */
 export function debounceAsked(body: Value<typeof StartRequest>): DebounceParams | null {
-  const { debounce } = body
-  if (debounce == null) return null
-  const notes = new BodyNotes()
-  const root = notes.root(body)
-  for (const other of ['start_key', 'start'] as const) {
-    if (body[other] != null) root.get(other).wrong('debounce is given as well', 'leave one of the two out')
-  }
-  refuseMistakes(notes)
-  const { key: given, delay_seconds: delay, max_seconds: max } = debounce
-  return { key: given, delayMs: Math.round(delay * 1000), maxMs: max == null ? null : Math.round(max * 1000) }
+  return debounceGiven(body, ['start_key', 'start'])
 }
 
 export interface StartAsked {

@@ -1,8 +1,10 @@
 /** The fields for submitting a run to the inbox. */
 import type { EnqueueParams } from '../../model/enqueue.ts'
+import type { DebounceParams } from '../../model/schedules/debounce.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, checked } from '../mistaken.ts'
 import { anything, asked, named, optional, type Value } from '../schema.ts'
+import { Debounce, debounceGiven } from './debounce.ts'
 import { FAIR_KEY, key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
 
 export const SubmitRequest = named(
@@ -16,12 +18,23 @@ export const SubmitRequest = named(
     max_attempts: optional(MAX_ATTEMPTS),
     queue: optional(QUEUE),
     fair_key: optional(FAIR_KEY),
+    debounce: optional(Debounce),
   }),
 )
 
 /** For a body that has not been checked. */
 export function readSubmit(body: Body): EnqueueParams {
   return submitAsked(checked(SubmitRequest, body))
+}
+
+/** For a body that has not been checked. */
+export function readSubmitDebounce(body: Body): DebounceParams | null {
+  return submitDebounce(checked(SubmitRequest, body))
+}
+
+/** null: it is enqueued at once. A key of its own, or a time, contradicts it. */
+export function submitDebounce(body: Value<typeof SubmitRequest>): DebounceParams | null {
+  return debounceGiven(body, ['idempotency_key', 'run_at'])
 }
 
 export function submitAsked(body: Value<typeof SubmitRequest>): EnqueueParams {

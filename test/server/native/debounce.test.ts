@@ -62,6 +62,41 @@ onBothStores('debounced starts over HTTP', (stage) => {
     expect(body.error.details.validation_errors.map((one: any) => one.path)).toContain(path)
   })
 
+  it('a run is debounced, listed for its tenant, started now or cancelled', async () => {
+    const submit = (as: As, n: number, rest: object = {}) =>
+      s.post(
+        '/v1/runs',
+        { type: 'mail.send.v1', payload: { n }, debounce: { key: 'm', delay_seconds: 3600 }, ...rest },
+        as,
+      )
+    const first = await submit(anna, 1)
+    expect([first.status, first.body.debounced]).toMatchObject([
+      202,
+      { key: 'm', kind: 'run', name: 'mail.send.v1', replaced: 0, by: 'anna', tenant: 'a' },
+    ])
+    const { id } = first.body.debounced
+    expect((await submit(anna, 2)).body.debounced).toMatchObject({ id, replaced: 1 })
+    const other = (await submit(boris, 3)).body.debounced
+    const listed = async (as: As, query = '') => (await s.get(`/v1/debounced${query}`, as)).body
+    expect((await listed(anna)).debounced.map((one: any) => one.id)).toEqual([id])
+    expect((await listed(boris)).debounced.map((one: any) => one.id)).toContain(other.id)
+    const page = await listed(boris, '?limit=1')
+    expect(page.next_before).toBe((await listed(boris)).debounced.length > 1 ? page.debounced[0].id : null)
+    expect((await s.post(`/v1/debounced/${id}/start`, undefined, boris)).status).toBe(404)
+    expect((await s.post(`/v1/debounced/${id}/start`, undefined, anna)).body.debounced.id).toBe(id)
+    expect((await s.get(`/v1/runs/${id}`, anna)).body.run).toMatchObject({ payload: { n: 2 }, status: 'pending' })
+    expect((await s.post(`/v1/debounced/${id}/cancel`, undefined, anna)).status).toBe(404)
+    expect((await s.post(`/v1/debounced/${other.id}/cancel`, undefined, boris)).status).toBe(200)
+    expect((await s.get(`/v1/runs/${other.id}`, boris)).status).toBe(404)
+    for (const rest of [{ idempotency_key: 'x' }, { run_at: '2030-01-01T00:00:00Z' }, { type: 'mail' }]) {
+      expect([rest, (await submit(anna, 1, rest)).status]).toEqual([rest, 400])
+    }
+    const reader = await keyOf(s, 'looker', 'a', ['read'])
+    expect((await submit(reader, 1)).status).toBe(403)
+    expect((await s.get('/v1/debounced', reader)).status).toBe(200)
+    expect((await s.post(`/v1/debounced/${id}/cancel`, undefined, reader)).status).toBe(403)
+  })
+
   it('requires the scope enqueue, and a definition of the tenant', async () => {
     const reader = await keyOf(s, 'reader', 'a', ['read'])
     expect((await start(reader)).status).toBe(403)

@@ -73,6 +73,30 @@ onBothStores('error groups over HTTP', (stage) => {
     expect((await change('reopen', undefined, ada)).body.group).toMatchObject({ state: 'open', ignored_until: null })
   })
 
+  it('remember who changed the state, when and why; the audit trail records what operators did', async () => {
+    const { changes, state_since: since } = (await s.get(`/v1/error-groups/${group.fingerprint}`)).body.group
+    expect(changes.map((c: any) => [c.state, c.by, c.reason])).toEqual([
+      ['open', 'ada', null],
+      ['ignored', 'ada', null],
+      ['open', null, null],
+      ['ignored', 'ada', null],
+      ['open', null, null],
+      ['resolved', 'ada', 'fixed in 2'],
+    ])
+    expect(changes[0].at).toBe(since)
+    const { events } = (await s.get('/ojs/v1/events?types=error_group.*')).body
+    const about = { fingerprint: group.fingerprint, type: 'order.pay', code: 'broken', actor: 'ada' }
+    expect(events.map((e: any) => e.type)).toEqual(
+      ['resolved', 'ignored', 'ignored', 'reopened'].map((what) => `error_group.${what}`),
+    )
+    expect(events.map((e: any) => e.data)).toMatchObject([
+      { ...about, reason: 'fixed in 2' },
+      { ...about, until_count: 4, until: null },
+      { ...about, until_count: null, until: expect.any(Number) },
+      about,
+    ])
+  })
+
   it('pages', async () => {
     await fail('another cause')
     const first = (await s.get('/v1/error-groups?limit=1')).body
@@ -134,5 +158,35 @@ onBothStores('error groups over HTTP', (stage) => {
     expect((await s.get('/v1/error-groups', reader)).status).toBe(200)
     expect((await change('resolve', undefined, reader)).status).toBe(403)
     expect((await s.get('/v1/error-groups', await key(s, 'wim', ['work']))).status).toBe(403)
+  })
+
+  it('name the builds of workers, which they state in their reports or heartbeats', async () => {
+    const runOf = async (worker: string) =>
+      (await s.post('/v1/runs/claim', { worker_id: worker, types: ['order.pay'] })).body.runs[0]
+    const failAs = async (worker: string, build?: string) => {
+      await start()
+      const { id, epoch } = await runOf(worker)
+      const error = { code: 'built', message: 'wrong' }
+      const reply = await s.post(`/v1/runs/${id}/fail`, { worker_id: worker, epoch, error, retryable: false, build })
+      expect(reply.status).toBe(200)
+      return id
+    }
+    const first = await failAs('till-1', '1.4.2')
+    await s.post('/ojs/v1/workers/heartbeat', { worker_id: 'till-2', build: '1.5.0' })
+    await failAs('till-2')
+    await failAs('till-3')
+    expect((await groups('?q=built'))[0]).toMatchObject({ builds: ['1.5.0', '1.4.2'] })
+    const { events } = (await s.get(`/v1/runs/${first}/events`)).body
+    expect(events.find((e: any) => e.type === 'failed').data.build).toBe('1.4.2')
+    const { workers, next_after: next } = (await s.get('/v1/workers')).body
+    expect([workers, next]).toMatchObject([[{ id: 'till-2', build: '1.5.0', state: 'running', active: 0 }], null])
+    expect((await s.get('/v1/workers?after=till-2')).body.workers).toEqual([])
+    const reply = await s.post(`/v1/runs/${first}/fail`, {
+      worker_id: 'w',
+      epoch: 0,
+      error: { message: 'x' },
+      build: '',
+    })
+    expect([reply.status, reply.body.error.details.validation_errors[0].path]).toEqual([400, 'build'])
   })
 })

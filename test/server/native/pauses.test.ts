@@ -38,6 +38,24 @@ onBothStores('pauses over HTTP', (stage) => {
     expect([ended.status, ended.body.error.details.state]).toEqual([409, 'completed'])
   })
 
+  it('a run that waits for a pause is shown with the time at which it is due without it', async () => {
+    const id = await start({})
+    const before = (await look(id)).runs[0].run_at
+    const { body } = await s.post('/v1/runs', { type: 'parked.a.v1', payload: {}, run_at: '2090-01-01T00:00:00Z' })
+    expect((await s.post(`/v1/instances/${id}/pause`)).status).toBe(200)
+    expect((await s.post('/v1/registry/parked.a.v1/pause')).status).toBe(200)
+    const { runs } = await look(id)
+    expect(runs[0]).toMatchObject({ paused: true, run_at: before })
+    const found = (await s.get(`/v1/runs?q=instance:${id}`)).body.runs
+    expect(found).toMatchObject([{ paused: true, run_at: before }])
+    expect((await s.get(`/v1/runs/${found[0].id}`)).body.run.run_at).toBe(before)
+    expect((await s.get(`/v1/runs/${body.id}`)).body.run.run_at).toBe('2090-01-01T00:00:00.000Z')
+    expect(JSON.stringify((await s.get(`/ojs/v1/jobs/${found[0].id}`)).body)).not.toContain('9999-')
+    await s.post('/v1/registry/parked.a.v1/resume')
+    await s.post(`/v1/instances/${id}/resume`)
+    expect((await look(id)).runs[0].paused).toBe(false)
+  })
+
   it.each([
     [{ reason: '' }, 'reason'],
     [{ reason: 'x'.repeat(1_001) }, 'reason'],

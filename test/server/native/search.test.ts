@@ -30,6 +30,19 @@ onBothStores('queries over HTTP', (stage) => {
     expect((await s.get(`/v1/instances/${eu}`)).body).toMatchObject({ tags: ['eu'] })
   })
 
+  it('lists without a query end early and continue in the same way', async () => {
+    const { body } = await s.get('/v1/instances?name=order&limit=1')
+    expect(body).toMatchObject({ instances: [{ name: 'order' }], complete: true })
+    const first = body.instances[0].created_at
+    const listed = async (query: string) =>
+      (await s.get(`/v1/instances?${query}`)).body.instances.map((one: any) => one.id)
+    const time = encodeURIComponent(first)
+    const all = await listed('')
+    expect([...(await listed(`created_after=${time}`)), ...(await listed(`created_before=${time}`))]).toEqual(all)
+    expect(await find(`created:>=${first}`)).toEqual(await listed(`created_after=${time}`))
+    expect(await find(`original:${eu}`)).toEqual([])
+  })
+
   it('find runs of any origin', async () => {
     const { body } = await s.get('/v1/runs?q=status:failed')
     expect(body).toMatchObject({ runs: [{ type: 'order.pay', instance_id: eu }], next_before: null, complete: true })

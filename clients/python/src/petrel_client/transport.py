@@ -52,6 +52,8 @@ class Wanted:
     lease_seconds: float
     #: how long to wait for work before returning none
     wait_seconds: float
+    #: the build of the worker's program; None: it states none
+    build: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Claim:
     worker_id: str
     epoch: int
     parent_results: Any
+    #: the build of the worker's program, sent with its reports
+    build: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class Worker:
         others. None: all types with a handler.
     lease_seconds: for how long a run stays leased without a heartbeat of this process.
     runtime: the runtime of this worker in the registry.
+    build: which build of the program this is, such as a version or a commit. The history of its runs and the groups of
+        its failures show it. Default: PETREL_WORKER_BUILD. Over HTTP only.
     queues: None takes from all.
     grace_seconds: how long runs may continue after a stop.
     poll_seconds: how long one claim waits for work. New work is noticed at once, over HTTP and by SQL.
@@ -66,6 +68,7 @@ class Worker:
         lease_seconds: float = 30.0,
         concurrency: int = 4,
         runtime: str = "python",
+        build: Optional[str] = None,
         queues: Optional[Sequence[str]] = None,
         grace_seconds: float = 20.0,
         poll_seconds: float = 2.0,
@@ -82,6 +85,7 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._concurrency = concurrency
         self._runtime = runtime
+        self._build = build or os.environ.get("PETREL_WORKER_BUILD") or None
         self._queues = queues
         self._grace_seconds = grace_seconds
         self._poll_seconds = poll_seconds
@@ -129,6 +133,7 @@ class Worker:
             runtime=self._runtime,
             lease_seconds=self._lease_seconds,
             wait_seconds=self._poll_seconds,
+            build=self._build,
         )
         self._claims = self._transport.claims(wanted)
         self._heartbeats.start()

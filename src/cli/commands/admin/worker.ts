@@ -22,6 +22,7 @@ interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
   readonly name?: string
   readonly tenant?: string
   readonly runtime?: string
+  readonly build?: string
   readonly grace: number
   readonly metricsPort?: number
   readonly metricsHost: string
@@ -39,6 +40,11 @@ export function defineWorker(program: Command): void {
     .option('--concurrency <n>', 'runs at the same time (default: 10)', wholeNumber(1, 'concurrency'))
     .option('--name <name>', 'shown with the work it holds (default: host and process id)')
     .option('--runtime <word>', 'runtime of this worker in the registry (default: node)')
+    .option(
+      '--build <text>',
+      'build of the handlers, shown with the worker and its failures (default: PETREL_WORKER_BUILD)',
+      oneLine,
+    )
     .option(
       '--metrics-port <port>',
       'serve GET /metrics for Prometheus there; 0: any free port',
@@ -63,7 +69,7 @@ export function defineWorker(program: Command): void {
 }
 
 function startWork({ handlers, sagas }: Work, options: WorkerOptions): Promise<Service> {
-  const { queues, concurrency, name, tenant, runtime, metricsPort, metricsHost } = options
+  const { queues, concurrency, name, tenant, runtime, build, metricsPort, metricsHost } = options
   return startService({
     shared: options,
     http: null,
@@ -78,6 +84,7 @@ function startWork({ handlers, sagas }: Work, options: WorkerOptions): Promise<S
             ...(name === undefined ? {} : { name }),
             ...(tenant === undefined ? {} : { tenant }),
             ...(runtime === undefined ? {} : { runtime }),
+            ...(build === undefined ? {} : { build }),
           },
     metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
     graceMs: options.grace * 1000,

@@ -31,7 +31,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
   const { to: created, event } = transitionOf(null, 'create')
   if (run.status === 'failed' && run.instanceId !== null) {
     const error = JSON.parse(run.error ?? 'null') as Failure
-    recordFailure(change, run, error, null)
+    recordFailure(change, run, error, { held: null })
     recordRunEvent(change, run, event, null)
     recordRunEvent(change, run, transitionOf(created, 'refuse').event, {
       error,
@@ -87,7 +87,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   replaceRun(change, row)
   recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
   if (to === 'succeeded') change.results.record(row)
-  if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error, run.leasedBy)
+  if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error, { ...how.execution, held: run })
   if (row.instanceId === null) change.endedIds.push(row.id)
   return row
 }

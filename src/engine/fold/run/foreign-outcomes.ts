@@ -45,7 +45,7 @@ export function settleForeignOutcome(change: WorkingSet, runId: string, instead:
   const seq = run.instanceId === null ? null : memberOf(change, run.instanceId).seq + 1
   const row = settled(ended, { now: change.now, seq, error, deadLetter })
   replaceRun(change, row)
-  if (row.status === 'failed' && error !== null) recordFailure(change, row, error, run.leasedBy)
+  if (row.status === 'failed' && error !== null) recordFailure(change, row, error, { held: run })
   if (row.instanceId === null) {
     change.endedIds.push(row.id)
     return

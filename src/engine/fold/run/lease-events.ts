@@ -17,6 +17,7 @@ export function storyOf(
   const story: Writable<WorkStory> = leaseStory(run, execution.startedAt)
   if (execution.set !== undefined) story.set = Object.keys(execution.set)
   if (execution.notes !== undefined) story.notes = execution.notes
+  if (execution.build !== undefined) story.build = execution.build
   if (execution.notesDropped !== undefined) story.notes_dropped = execution.notesDropped
   return story
 }

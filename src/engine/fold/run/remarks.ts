@@ -14,6 +14,8 @@ export interface CheckedRemarks {
   readonly notes?: readonly Json[]
   /** How many notes were dropped for lack of room. */
   readonly notesDropped?: number
+  /** Of the worker. */
+  readonly build?: string
 }
 
 /** The facts about an execution apart from its outcome. */

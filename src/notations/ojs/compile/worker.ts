@@ -1,6 +1,7 @@
 /** Reads and checks what workers send: requests for jobs, reports of their outcomes, heartbeats. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
+import { MAX_BUILD_LENGTH } from '../../../kernel/limits.ts'
 import { kindOf, type Part } from '../../../kernel/reading/part.ts'
 import { parseTypeFilter, TypeFilterError } from '../../../kernel/type-filters.ts'
 import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../../model/leases.ts'
@@ -166,6 +167,7 @@ export function readBeat(part: Part): BeatAsked {
     host: textOf(part.get('hostname')) ?? 'unknown',
     pid: part.get('pid').whole('pid', { least: 0, most: 2 ** 31 - 1 }) ?? 0,
     runtime: textOf(part.get('runtime')) ?? 'http',
+    build: textOf(part.get('build'))?.slice(0, MAX_BUILD_LENGTH) ?? null,
     queues: part
       .get('queues')
       .items('queues')

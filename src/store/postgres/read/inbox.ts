@@ -1,12 +1,15 @@
 /** Lists and counts of inbox runs. */
 import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../../model/inbox.ts'
+import { MAX_COUNTED_RUNS } from '../../../model/queries/queueing.ts'
 import { PAGE_BYTES } from '../../../model/shown.ts'
 import * as column from '../columns.ts'
 import { ask } from '../connection/ask.ts'
 import { textArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
+import { STEPWISE } from '../connection/settings.ts'
 import { type Fields, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
+import { ALONG, QUEUE_SCAN, WAITING } from '../load/claimable.ts'
 import { shownRuns } from '../shown.ts'
 import { Conditions } from './conditions.ts'
 
@@ -53,8 +56,18 @@ function moment(parameter: string): string {
 
 /** Counts the entries of pending and leased runs in partial indexes; a million pending take about 0.2 s. */
 const DEPTHS = statement(
-  `SELECT r.type, 'pending', count(*) FROM workflow.workflow_run r
-   WHERE r.status = 'pending' AND r.deleted_at IS NULL GROUP BY r.type
+  `WITH RECURSIVE ${QUEUE_SCAN},
+   kind(queue, type) AS (
+     SELECT s.queue, n.type FROM queue_scan s CROSS JOIN LATERAL
+       (SELECT r.type ${WAITING} AND r.queue = s.queue ORDER BY r.type USING ~<~ LIMIT 1) n
+     UNION ALL
+     SELECT k.queue, n.type FROM kind k CROSS JOIN LATERAL
+       (SELECT r.type ${WAITING} AND r.queue = k.queue AND r.type ~>~ k.type ORDER BY r.type USING ~<~ LIMIT 1) n
+   )
+   SELECT k.type, 'pending', sum(c.n) FROM kind k CROSS JOIN LATERAL (
+     SELECT count(*) AS n FROM (SELECT ${WAITING} AND r.queue = k.queue AND r.type = k.type
+       ORDER BY ${ALONG} LIMIT ${MAX_COUNTED_RUNS}) w) c
+   GROUP BY k.type
    UNION ALL
    SELECT x.type, 'leased', count(*) FROM (
      SELECT r.type FROM workflow.workflow_run r
@@ -72,5 +85,5 @@ export function typeDepths(lanes: Lanes): Promise<readonly TypeDepth[]> {
     status: status as TypeDepth['status'],
     count: Number(count),
   })
-  return ask(lanes, { statement: DEPTHS, row })
+  return ask(lanes, { statement: DEPTHS, settings: STEPWISE, row })
 }

@@ -17,7 +17,6 @@ import type {
   LimitRow,
   NetRow,
   QueueCounts,
-  QueueRow,
   RunError,
   RunRow,
   ScheduleRow,
@@ -95,17 +94,6 @@ const INSTANCE_EVENTS = statement(
 )
 const PROGRESS = statement(
   'SELECT i.id, i.event_seq, i.state FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[])',
-)
-const QUEUES = statement(
-  `SELECT n.name, coalesce(q.paused, false), coalesce(c.pending, 0), coalesce(c.leased, 0)
-   FROM (SELECT name FROM workflow.workflow_queue
-         UNION SELECT queue FROM workflow.workflow_total
-         UNION SELECT queue FROM workflow.workflow_run WHERE status IN ('pending', 'leased')) n
-   LEFT JOIN workflow.workflow_queue q ON q.name = n.name
-   LEFT JOIN (SELECT r.queue, count(*) FILTER (WHERE r.status = 'pending') AS pending, count(*) FILTER (WHERE r.status = 'leased') AS leased
-              FROM workflow.workflow_run r WHERE r.status IN ('pending', 'leased') AND r.deleted_at IS NULL GROUP BY r.queue) c
-     ON c.queue = n.name
-   ORDER BY n.name`,
 )
 const QUEUES_PAUSED = statement('SELECT q.name, q.paused FROM workflow.workflow_queue q')
 const LIMITS = statement(`SELECT ${column.selectList(column.LIMIT, 'l')} FROM workflow.workflow_limit l ORDER BY l.key`)
@@ -345,16 +333,6 @@ export class PostgresReads implements ExecutionQueries {
 
   listGates(query: GateQuery): Promise<readonly GateRow[]> {
     return listGates(this.#lists, query)
-  }
-
-  async queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> {
-    const row = (fields: Fields) => ({
-      name: fields[0] as string,
-      paused: fields[1] === 't',
-      pending: Number(fields[2]),
-      leased: Number(fields[3]),
-    })
-    return ask(this.#lists, { statement: QUEUES, row })
   }
 
   async queuesPaused(): Promise<ReadonlyMap<string, boolean>> {

@@ -15,7 +15,7 @@ import { PROBES } from './trees.ts'
 const HEAVY: ReadonlySet<string> = new Set(['payload', 'result', 'meta'])
 const LEAN = column.narrowed(
   column.RUN,
-  column.RUN.columns.map(({ key }) => key).filter((key) => !HEAVY.has(key)) as (keyof StepRun)[],
+  column.RUN.columns.map(({ key }) => key).filter((key) => !HEAVY.has(key)) as Exclude<keyof StepRun, 'plannedAt'>[],
 )
 export const stepFrom = column.decoder(LEAN)
 /** Columns of LEAN; for long failures the code and the beginning of the message. */

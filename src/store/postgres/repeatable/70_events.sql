@@ -1,4 +1,4 @@
--- Revision 3.
+-- Revision 4.
 -- Events that clients write.
 
 CREATE OR REPLACE FUNCTION workflow.inbox_data() RETURNS trigger
@@ -27,12 +27,12 @@ DECLARE
 BEGIN
   IF NEW.event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'cancelled')
     AND (NEW.event_type !~ '^[a-z][a-z_]*(\.[a-z][a-z_]*)+$'
-         OR NEW.event_type ~ '^(completion|cron|each|gate|instance|node|operation|queue|registry|run|schedule|store|worker|workflow)\.')
+         OR NEW.event_type ~ '^(completion|cron|each|error_group|gate|instance|node|operation|queue|registry|run|schedule|store|worker|workflow)\.')
   THEN
     PERFORM workflow.inbox_refuse('workflow_event', 'event_type', format(
       'must be created, leased, started, heartbeat, succeeded, failed, retried, cancelled or a dotted word of your own, not %s',
       workflow.inbox_quote(NEW.event_type)),
-      'A word of your own looks like app.note, in small letters; names that begin with instance, node, each, run, completion, gate, cron, schedule, queue, worker, workflow, operation, registry or store are the engine''s.');
+      'A word of your own looks like app.note, in small letters; names that begin with instance, node, each, run, completion, gate, cron, schedule, queue, worker, workflow, operation, error_group, registry or store are the engine''s.');
   END IF;
   SELECT r.status, r.instance_id, r.node, r.tenant, r.leased_by INTO run FROM workflow.workflow_run r WHERE r.id = NEW.workflow_id;
   IF NOT FOUND THEN

@@ -11,9 +11,9 @@ export const BEAT = statement(
   `WITH clock AS (SELECT workflow.clock() AS at),
    beaten AS (
      INSERT INTO workflow.workflow_worker AS w
-       (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at)
+       (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at, build)
      SELECT $1::text, $2::text, $3::text, $4::int, $5::text, $6::json, $7::json, $8::int, $9::text, to_timestamp($10::float8 / 1000),
-            $11::text, c.at, c.at + make_interval(secs => $12::float8 / 1000)
+            $11::text, c.at, c.at + make_interval(secs => $12::float8 / 1000), $13::text
      FROM clock c
      ON CONFLICT (id) DO UPDATE SET
        queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
@@ -33,13 +33,14 @@ export const BEAT = statement(
  */
 export const BEAT_LEASE = statement(
   `INSERT INTO workflow.workflow_worker AS w
-     (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at, holds)
+     (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at, holds, build)
    SELECT $1::text, $2::text, $3::text, $4::int, $5::text, $6::json, $7::json, $8::int, $9::text, c.at, $10::text,
-          c.at, c.at + make_interval(secs => $11::float8 / 1000), 'lease'
+          c.at, c.at + make_interval(secs => $11::float8 / 1000), 'lease', $12::text
    FROM (SELECT workflow.clock() AS at) c
    ON CONFLICT (id) DO UPDATE SET
      name = excluded.name, host = excluded.host, pid = excluded.pid, runtime = excluded.runtime,
      queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, tenant = excluded.tenant,
+     build = excluded.build,
      heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
      started_at = CASE w.state WHEN 'dead' THEN excluded.started_at ELSE w.started_at END,
      state = CASE WHEN w.state = 'terminate' OR (w.state = 'quiet' AND excluded.state = 'running') THEN w.state

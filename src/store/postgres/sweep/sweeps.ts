@@ -92,7 +92,7 @@ export class PostgresSweeps implements Sweeps {
 
   async beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat> {
     const { worker, ttlMs } = params
-    const values = [...aboutWorker(worker), String(worker.startedAt), worker.tenant, String(ttlMs)]
+    const values = [...aboutWorker(worker), String(worker.startedAt), worker.tenant, String(ttlMs), worker.build]
     const row = (fields: Fields): Beat => ({
       state: fields[0] as WorkerRow['state'],
       stop: JSON.parse(fields[1] as string),
@@ -216,7 +216,7 @@ export class PostgresSweeps implements Sweeps {
 
   async beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']> {
     const { worker, ttlMs } = params
-    const values = [...aboutWorker(worker), worker.tenant, String(ttlMs)]
+    const values = [...aboutWorker(worker), worker.tenant, String(ttlMs), worker.build]
     const row = (fields: Fields): WorkerRow['state'] => fields[0] as WorkerRow['state']
     return (await askOne(this.#beats, { statement: BEAT_LEASE, values, row })) ?? 'dead'
   }

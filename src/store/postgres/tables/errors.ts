@@ -1,8 +1,9 @@
 /** Groups of failures. Failures are counted under a lock of their own: one process at a time, in one transaction. */
 import type pg from 'pg'
 import { MAX_SEARCHED } from '../../../kernel/limits.ts'
-import { byFingerprint, changed, counted } from '../../../model/errors/count.ts'
+import { byFingerprint, changed, counted, holdersOf, withBuilds } from '../../../model/errors/count.ts'
 import {
+  changeEvent,
   cursorOf,
   type ErrorGroupPage,
   type ErrorGroupQuery,
@@ -10,9 +11,10 @@ import {
   type ErrorGroups,
   type FailureRow,
 } from '../../../model/errors/groups.ts'
+import { eventRow } from '../../../model/events/events.ts'
 import * as column from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
-import { textArray, upserter, uuidArray } from '../connection/batch.ts'
+import { inserter, textArray, upserter, uuidArray } from '../connection/batch.ts'
 import { toStoreError } from '../connection/failure.ts'
 import { fly } from '../connection/flight.ts'
 import type { Lanes, ReadLanes } from '../connection/lanes.ts'
@@ -29,6 +31,9 @@ const UNCOUNTED = statement(
   `SELECT ${column.selectList(column.FAILURE, 'f')} FROM workflow.workflow_failure f ORDER BY f.id LIMIT $1::int`,
 )
 const OF_FAILURES = statement(`${GROUPS} WHERE g.fingerprint = ANY ($1::text[]) ORDER BY g.fingerprint FOR UPDATE`)
+const BUILDS = statement(
+  'SELECT w.id, w.build FROM workflow.workflow_worker w WHERE w.id = ANY ($1::text[]) AND w.build IS NOT NULL',
+)
 const REMOVE = statement('DELETE FROM workflow.workflow_failure f WHERE f.id = ANY ($1::uuid[])')
 const OF_TENANT = `($2::text IS NULL OR g.tenant IS NOT DISTINCT FROM nullif($2::text, ''))`
 const ONE = statement(`${GROUPS} WHERE g.fingerprint = $1::text AND ${OF_TENANT}`)
@@ -50,10 +55,13 @@ const LAST_CHECKED = statement(
 
 const groupFrom = column.decoder(column.ERROR_GROUP)
 const failureFrom = column.decoder(column.FAILURE)
+const insertEvents = inserter(column.EVENT, '', 'engine')
 const putGroups = upserter(column.ERROR_GROUP, ['fingerprint'])
 
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+/** Another process counts a portion meanwhile, which takes longer on a busy machine than a read may wait for a row. */
+const PATIENT: Call = { statement: statement("SET LOCAL lock_timeout = '10s'"), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
 
 export interface ErrorGroupParams extends Pick<ReadLanes, 'reads' | 'lists'> {
@@ -83,7 +91,7 @@ export function errorGroupsOn({ reads: lanes, lists, probe }: ErrorGroupParams):
         ])
         if (group === null) return null
         const after = changed(group, change, now)
-        await fly(client, [putGroups([after])])
+        await fly(client, [putGroups([after]), insertEvents([eventRow(changeEvent(after))])])
         return after
       }),
   }
@@ -97,12 +105,12 @@ async function count(
   const lock = row(wait ? WAIT_LOCK : TRY_LOCK, [], (fields) => {
     locked ||= fields[0] === 't'
   })
-  await fly(client, [lock])
+  await fly(client, wait ? [PATIENT, lock] : [lock])
   if (!locked) return 0
   const failures: FailureRow[] = []
   await fly(client, [row(UNCOUNTED, [String(limit)], (fields) => void failures.push(failureFrom(fields)))])
   if (failures.length === 0) return 0
-  const byGroup = byFingerprint(failures)
+  const byGroup = byFingerprint(withBuilds(failures, await buildsOf(client, holdersOf(failures))))
   const known = new Map<string, ErrorGroupRow>()
   const read = row(OF_FAILURES, [textArray([...byGroup.keys()])], (fields) => {
     const group = groupFrom(fields)
@@ -113,6 +121,15 @@ async function count(
   const gone: Call = { statement: REMOVE, values: [uuidArray(failures.map(({ id }) => id))] }
   await fly(client, [putGroups(groups), gone])
   return failures.length
+}
+
+async function buildsOf(client: pg.Client, holders: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const builds = new Map<string, string>()
+  if (holders.length === 0) return builds
+  await fly(client, [
+    row(BUILDS, [textArray(holders)], ([id, build]) => void builds.set(id as string, build as string)),
+  ])
+  return builds
 }
 
 async function list(lanes: Lanes, query: ErrorGroupQuery): Promise<ErrorGroupPage> {

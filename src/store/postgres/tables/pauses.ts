@@ -2,8 +2,10 @@
 import type { PauseKind, PauseRow, Pauses } from '../../../model/pauses/pauses.ts'
 import { decoder, PAUSE, selectList } from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
+import { textArray, uuidArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'
+import { parseTime } from '../connection/time.ts'
 import { parkOrRelease } from '../sweep/parking.ts'
 import { releaseType } from '../sweep/release-type.ts'
 
@@ -30,6 +32,20 @@ const PARKED_TYPES = statement(
    SELECT substr(o.name, 6) FROM owner o WHERE NOT EXISTS (
      SELECT FROM workflow.workflow_pause p WHERE p.kind = 'type' AND p.key = substr(o.name, 6)) LIMIT $1::int4`,
 )
+
+const PLANNED = statement(
+  `SELECT k.id, k.run_at FROM unnest($1::text[], $2::uuid[]) n(owner, id)
+   JOIN workflow.workflow_parked k ON k.owner = n.owner AND k.id = n.id WHERE k.run_at IS NOT NULL`,
+)
+
+export async function plannedTimes(
+  lanes: Lanes,
+  parked: readonly { readonly owner: string; readonly id: string }[],
+): Promise<ReadonlyMap<string, number>> {
+  const values = [textArray(parked.map(({ owner }) => owner)), uuidArray(parked.map(({ id }) => id))]
+  const row = ([id, at]: Fields): [string, number] => [id as string, parseTime(at as string)]
+  return new Map(await ask(lanes, { statement: PLANNED, values, row }))
+}
 
 export function pausesOn({ reads, timers }: { readonly reads: Lanes; readonly timers: Lanes }): Pauses {
   return {

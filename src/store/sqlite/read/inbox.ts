@@ -1,7 +1,9 @@
 /** Lists and counts of inbox runs. */
 import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../../model/inbox.ts'
+import { MAX_COUNTED_RUNS } from '../../../model/queries/queueing.ts'
 import { PAGE_BYTES } from '../../../model/shown.ts'
 import type { Value } from '../driver.ts'
+import { WAITING, waitingTypes } from '../load/claimable.ts'
 import type { Reading } from '../long-reads.ts'
 import { runOf, shownRuns } from '../row/run.ts'
 
@@ -44,20 +46,24 @@ function inboxConditions(query: InboxQuery): { readonly conditions: readonly str
   return { conditions, values }
 }
 
-const DEPTHS = `
-  SELECT type, 'pending', count(*) FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
-  WHERE status = 'pending' AND deleted_at IS NULL GROUP BY type
-  UNION ALL
-  SELECT type, 'leased', count(*) FROM workflow_run INDEXED BY idx_workflow_run_leased
+const PENDING = `SELECT count(*) FROM (SELECT 1 ${WAITING} AND queue = ? AND type = ? LIMIT ${MAX_COUNTED_RUNS})`
+const LEASED = `SELECT type, count(*) FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND deleted_at IS NULL GROUP BY type`
+const NEXT_QUEUE = `SELECT queue ${WAITING} AND queue > ? ORDER BY queue LIMIT 1`
 
+/** Jumps along the index of claims from one queue and type to the next. */
 export function typeDepths(connection: Reading): readonly TypeDepth[] {
-  return connection
-    .statement(DEPTHS)
-    .all()
-    .map(([type, status, count]) => ({
-      type: type as string,
-      status: status as TypeDepth['status'],
-      count: count as number,
-    }))
+  const pending = new Map<string, number>()
+  const next = (after: string): string | undefined => connection.statement(NEXT_QUEUE).get(after)?.[0] as string
+  for (let queue = next(''); queue !== undefined; queue = next(queue)) {
+    for (const type of waitingTypes(connection, queue, '')) {
+      const [count] = (connection.statement(PENDING).get(queue, type) ?? [0]) as readonly [number]
+      pending.set(type, (pending.get(type) ?? 0) + count)
+    }
+  }
+  const leased = connection.statement(LEASED).all() as unknown as readonly (readonly [string, number])[]
+  return [
+    ...[...pending].map(([type, count]): TypeDepth => ({ type, status: 'pending', count })),
+    ...leased.map(([type, count]): TypeDepth => ({ type, status: 'leased', count })),
+  ]
 }

@@ -1,34 +1,7 @@
-/**
- * Queues that are configured, have work or had some, with the numbers of pending and held runs, from partial indexes.
- */
-import { HELD_AT, type QueueCounts, type QueueRow, type TotalRow } from '../../../model/rows.ts'
+/** The numbers of pending and held runs of queues, and what has ended. */
+import { HELD_AT, type QueueCounts, type TotalRow } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Reading } from '../long-reads.ts'
-
-const COUNTS = `
-  SELECT name, max(paused), sum(pending), sum(leased) FROM (
-    SELECT name, paused, 0 AS pending, 0 AS leased FROM workflow_queue
-    UNION ALL
-    SELECT DISTINCT queue, 0, 0, 0 FROM workflow_total
-    UNION ALL
-    SELECT queue, 0, count(*), 0 FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
-    WHERE status = 'pending' AND deleted_at IS NULL GROUP BY queue
-    UNION ALL
-    SELECT queue, 0, 0, count(*) FROM workflow_run INDEXED BY idx_workflow_run_leased
-    WHERE status = 'leased' AND deleted_at IS NULL GROUP BY queue
-  ) GROUP BY name ORDER BY name`
-
-export function queuesWithCounts(connection: Reading): (QueueRow & { pending: number; leased: number })[] {
-  return connection
-    .statement(COUNTS)
-    .all()
-    .map(([name, paused, pending, leased]) => ({
-      name: name as string,
-      paused: paused === 1,
-      pending: pending as number,
-      leased: leased as number,
-    }))
-}
 
 /**
  * Pending runs are counted from the claim index and from that of runs to be retried: neither reads the rows. A million

@@ -20,7 +20,7 @@ import { gateFilter } from './filter.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { instanceQueries, markingQueries } from './instances.ts'
 import { placesOn } from './places.ts'
-import { queueCounts, queuesWithCounts, totals } from './queues.ts'
+import { queueCounts, totals } from './queues.ts'
 import { runQueries } from './runs.ts'
 import { searchOn } from './search.ts'
 import { Select } from './select.ts'
@@ -51,7 +51,6 @@ export function readsOn(connection: Connection): ExecutionQueries {
     typeDepths: () => connection.readLong(typeDepths),
     queueCounts: ({ queue }) => connection.readLong((on) => queueCounts(on, queue)),
     totals: (params) => connection.readLong((on) => totals(on, params)),
-    queues: () => connection.readLong(queuesWithCounts),
     queuesPaused: async () =>
       new Map(
         await select.rows(

@@ -1,4 +1,4 @@
--- Revision 3.
+-- Revision 4.
 -- Events that clients write.
 
 CREATE TRIGGER workflow_event_data_limit BEFORE INSERT ON workflow_event WHEN new.engine = 0 AND length(new.data) > 400
@@ -37,9 +37,9 @@ BEGIN
     WHEN instr(new.event_type, '.') < 2 OR length(new.event_type) > 255
     THEN RAISE(ABORT, 'workflow_event.event_type: must be created, leased, started, heartbeat, succeeded, failed, retried or cancelled, or a dotted name of your own such as app.note')
     WHEN substr(new.event_type, 1, instr(new.event_type, '.')) IN
-      ('completion.', 'cron.', 'each.', 'gate.', 'instance.', 'node.', 'operation.', 'queue.',
+      ('completion.', 'cron.', 'each.', 'error_group.', 'gate.', 'instance.', 'node.', 'operation.', 'queue.',
        'registry.', 'run.', 'schedule.', 'store.', 'worker.', 'workflow.')
-    THEN RAISE(ABORT, 'workflow_event.event_type: names that begin with instance, node, each, run, completion, gate, cron, schedule, queue, worker, workflow, operation, registry or store are the engine''s')
+    THEN RAISE(ABORT, 'workflow_event.event_type: names that begin with instance, node, each, run, completion, gate, cron, schedule, queue, worker, workflow, operation, error_group, registry or store are the engine''s')
   END;
 END;
 

@@ -10,7 +10,7 @@ import type { Value } from '../driver.ts'
 import { runKeyOf } from './run-key.ts'
 
 const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
-    heartbeat_at, expires_at, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    heartbeat_at, expires_at, tenant, build) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
     heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at
   WHERE state <> 'dead'`
@@ -19,10 +19,10 @@ const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues,
  * progress towards its end is never reset: running, quiet, terminate.
  */
 const BEAT_LEASE = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
-    heartbeat_at, expires_at, tenant, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'lease')
+    heartbeat_at, expires_at, tenant, build, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'lease')
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid,
     runtime = excluded.runtime, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
-    tenant = excluded.tenant, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
+    tenant = excluded.tenant, build = excluded.build, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
     started_at = CASE state WHEN 'dead' THEN excluded.started_at ELSE started_at END,
     state = CASE WHEN state = 'terminate' OR (state = 'quiet' AND excluded.state = 'running') THEN state
                  ELSE excluded.state END
@@ -58,7 +58,9 @@ const LOST = `
 
 export function beat(connection: Connection, { worker, ttlMs }: { worker: WorkerRow; ttlMs: number }): Beat {
   const now = readClock(connection)
-  connection.statement(BEAT).get(...aboutWorker(worker), worker.startedAt, now, now + ttlMs, worker.tenant)
+  connection
+    .statement(BEAT)
+    .get(...aboutWorker(worker), worker.startedAt, now, now + ttlMs, worker.tenant, worker.build)
   const state = (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
   const stop = connection.statement(STOP).all(worker.id, state)
   return { state, stop: stop.map(([id]) => id as string) }
@@ -69,7 +71,7 @@ export function beatLease(
   { worker, ttlMs }: { readonly worker: WorkerRow; readonly ttlMs: number },
 ): WorkerRow['state'] {
   const now = readClock(connection)
-  connection.statement(BEAT_LEASE).get(...aboutWorker(worker), now, now, now + ttlMs, worker.tenant)
+  connection.statement(BEAT_LEASE).get(...aboutWorker(worker), now, now, now + ttlMs, worker.tenant, worker.build)
   return (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
 }
 

@@ -1,7 +1,8 @@
 /** Groups of failures: counted by the writer, in one transaction. */
 import { MAX_SEARCHED } from '../../../kernel/limits.ts'
-import { byFingerprint, changed, counted } from '../../../model/errors/count.ts'
+import { byFingerprint, changed, counted, holdersOf, withBuilds } from '../../../model/errors/count.ts'
 import {
+  changeEvent,
   cursorOf,
   ERROR_GROUP,
   type ErrorGroupPage,
@@ -10,11 +11,13 @@ import {
   type ErrorGroups,
   FAILURE,
 } from '../../../model/errors/groups.ts'
+import { eventRow } from '../../../model/events/events.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Reading } from '../long-reads.ts'
 import { upserter } from '../row/put.ts'
 import { rowReader, selectOf } from '../row/reader.ts'
+import { insertEvents } from '../write/events.ts'
 
 const groupOf = rowReader(ERROR_GROUP)
 const failureOf = rowReader(FAILURE)
@@ -23,6 +26,7 @@ const putGroup = upserter(ERROR_GROUP, { keys: ['fingerprint'] })
 const GROUPS = `SELECT ${selectOf(ERROR_GROUP)} FROM workflow_error_group`
 const ANY = 'SELECT 1 FROM workflow_failure LIMIT 1'
 const UNCOUNTED = `SELECT ${selectOf(FAILURE)} FROM workflow_failure ORDER BY id LIMIT ?`
+const BUILD = 'SELECT build FROM workflow_worker WHERE id = ? AND build IS NOT NULL'
 const REMOVE = 'DELETE FROM workflow_failure WHERE id = ?'
 const GROUP = `${GROUPS} WHERE fingerprint = ?1`
 const ONE = `${GROUP} AND (?2 IS NULL OR tenant IS nullif(?2, ''))`
@@ -53,6 +57,7 @@ export function errorGroupsOn(connection: Connection): ErrorGroups {
         if (cells === undefined) return null
         const after = changed(groupOf(cells), change, readClock(connection))
         putGroup(connection, after)
+        insertEvents(connection, [eventRow(changeEvent(after))])
         return after
       }),
   }
@@ -60,7 +65,11 @@ export function errorGroupsOn(connection: Connection): ErrorGroups {
 
 function count(connection: Connection, limit: number): number {
   const failures = connection.statement(UNCOUNTED).all(limit).map(failureOf)
-  for (const [fingerprint, found] of byFingerprint(failures)) {
+  const builds = holdersOf(failures).flatMap((holder): readonly (readonly [string, string])[] => {
+    const build = connection.statement(BUILD).get(holder)?.[0]
+    return build === undefined ? [] : [[holder, build as string]]
+  })
+  for (const [fingerprint, found] of byFingerprint(withBuilds(failures, new Map(builds)))) {
     const cells = connection.statement(GROUP).get(fingerprint)
     putGroup(connection, counted(cells === undefined ? null : groupOf(cells), found))
   }

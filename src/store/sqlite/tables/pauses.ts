@@ -60,6 +60,20 @@ export function removePause(connection: Connection, { kind, key }: PauseKey): vo
   connection.statement(REMOVE).get(kind, key)
 }
 
+const PLANNED = 'SELECT run_at FROM workflow_parked WHERE owner = ? AND id = ? AND run_at IS NOT NULL'
+
+export function plannedTimes(
+  connection: Connection,
+  parked: readonly { readonly owner: string; readonly id: string }[],
+): ReadonlyMap<string, number> {
+  const times = new Map<string, number>()
+  for (const { owner, id } of parked) {
+    const at = connection.statement(PLANNED).get(owner, id)?.[0]
+    if (typeof at === 'number') times.set(id, at)
+  }
+  return times
+}
+
 export function pausesOn(connection: Connection): Pauses {
   return {
     get: (key) => connection.read(() => readPause(connection, key)),

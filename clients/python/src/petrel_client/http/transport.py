@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, List, NoReturn, Union
+from typing import Any, Dict, List, NoReturn, Union
 from urllib.parse import quote
 
 from ..errors import Conflict, LeaseLost, NotFound, Unsupported
@@ -96,7 +96,7 @@ class HttpTransport:
             self._of_lease(claim, "log", {"lines": lines[first : first + MOST_LINES]})
 
     def complete(self, claim: Claim, result_json: str) -> None:
-        self._of_lease(claim, "complete", {}, result_json=result_json)
+        self._of_lease(claim, "complete", _build(claim), result_json=result_json)
 
     def fail(self, claim: Claim, failure: Failure) -> None:
         details = dict(failure.details or {})
@@ -106,7 +106,7 @@ class HttpTransport:
         if failure.category is not None:
             error["category"] = failure.category
         body = {"error": error} if failure.retryable is None else {"error": error, "retryable": failure.retryable}
-        self._of_lease(claim, "fail", body)
+        self._of_lease(claim, "fail", {**body, **_build(claim)})
 
     def release(self, claim: Claim) -> None:
         self._of_lease(claim, "release", {})
@@ -156,7 +156,7 @@ class HttpClaims:
         timeout = self._exchange.timeout + wanted.wait_seconds
         answer = self._exchange.ask("POST", "/v1/runs/claim", json.dumps(body), repeatable=False, timeout=timeout)
         return [
-            Claim(Run.from_wire(run), wanted.worker_id, run["epoch"], run.get("parent_results"))
+            Claim(Run.from_wire(run), wanted.worker_id, run["epoch"], run.get("parent_results"), wanted.build)
             for run in answer["runs"]
         ]
 
@@ -168,6 +168,10 @@ class HttpClaims:
 
 def _path(id: str, rest: str = "") -> str:
     return f"/v1/runs/{quote(str(id), safe='')}{rest}"
+
+
+def _build(claim: Claim) -> Dict[str, str]:
+    return {} if claim.build is None else {"build": claim.build}
 
 
 def _seconds(value: float) -> Union[int, float]:

@@ -114,6 +114,7 @@ export const Heartbeat = named(
     pid: optional(whole()),
     queues: optional(list(text())),
     concurrency: optional(whole()),
+    build: optional(text('The build of its program, such as a version or a commit.')),
   }),
 )
 
