@@ -1,4 +1,4 @@
--- Migrations 1 to 34.
+-- Migrations 1 to 37.
 -- Written by scripts/baseline.mjs.
 
 DO $$
@@ -69,6 +69,7 @@ CREATE TABLE workflow.workflow_run (
   lease_ms bigint,
   engine_turn boolean DEFAULT false NOT NULL,
   inbox boolean DEFAULT false NOT NULL,
+  fair_key text COLLATE "C",
   CONSTRAINT workflow_run_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'leased'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
   CONSTRAINT workflow_run_role_check CHECK ((role = ANY (ARRAY['work'::text, 'undo'::text, 'final'::text]))),
   CONSTRAINT workflow_run_timeout_per_check CHECK ((timeout_per = ANY (ARRAY['attempt'::text, 'node'::text]))),
@@ -223,6 +224,7 @@ CREATE TABLE workflow.workflow_worker (
   expires_at timestamp with time zone NOT NULL,
   tenant text,
   holds text DEFAULT 'session'::text NOT NULL,
+  build text,
   CONSTRAINT workflow_worker_state_check CHECK ((state = ANY (ARRAY['running'::text, 'quiet'::text, 'terminate'::text, 'dead'::text]))),
   CONSTRAINT workflow_worker_pkey PRIMARY KEY (id),
   CONSTRAINT workflow_worker_holds_check CHECK ((holds = ANY (ARRAY['session'::text, 'lease'::text])))
@@ -540,6 +542,8 @@ CREATE TABLE workflow.workflow_failure (
   run_id uuid NOT NULL,
   instance_id uuid,
   at timestamp with time zone NOT NULL,
+  holder text,
+  build text,
   CONSTRAINT workflow_failure_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000);
 
@@ -565,6 +569,8 @@ CREATE TABLE workflow.workflow_error_group (
   reason text,
   ignored_count bigint,
   ignored_until timestamp with time zone,
+  builds json DEFAULT '[]'::json NOT NULL,
+  changes json DEFAULT '[]'::json NOT NULL,
   CONSTRAINT workflow_error_group_state_check CHECK ((state = ANY (ARRAY['open'::text, 'resolved'::text, 'ignored'::text]))),
   CONSTRAINT workflow_error_group_pkey PRIMARY KEY (fingerprint)
 ) WITH (fillfactor=70);
@@ -618,7 +624,7 @@ CREATE TABLE workflow.workflow_log (
 
 CREATE TABLE workflow.workflow_debounce (
   key text NOT NULL,
-  instance_id uuid NOT NULL,
+  id uuid NOT NULL,
   name text NOT NULL,
   version text,
   tenant text,
@@ -627,7 +633,38 @@ CREATE TABLE workflow.workflow_debounce (
   replaced integer DEFAULT 0 NOT NULL,
   first_at timestamp with time zone NOT NULL,
   due_at timestamp with time zone NOT NULL,
+  kind text DEFAULT 'instance'::text NOT NULL,
   CONSTRAINT workflow_debounce_pkey PRIMARY KEY (key)
+);
+
+CREATE TABLE workflow.workflow_sign_in (
+  hash text NOT NULL,
+  method text NOT NULL,
+  subject text,
+  tenant text,
+  roles json NOT NULL,
+  scopes json NOT NULL,
+  key_id text,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT workflow_sign_in_pkey PRIMARY KEY (hash)
+);
+
+CREATE TABLE workflow.workflow_fair_turn (
+  queue text NOT NULL,
+  priority integer NOT NULL,
+  scope text NOT NULL,
+  key text NOT NULL,
+  used integer NOT NULL,
+  CONSTRAINT workflow_fair_turn_pkey PRIMARY KEY (queue, priority, scope)
+);
+
+CREATE TABLE workflow.workflow_fair_weight (
+  queue text NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  weight integer NOT NULL,
+  CONSTRAINT workflow_fair_weight_weight_check CHECK (((weight >= 1) AND (weight <= 100))),
+  CONSTRAINT workflow_fair_weight_pkey PRIMARY KEY (queue, key)
 );
 
 ALTER SEQUENCE workflow.workflow_event_id_seq OWNED BY workflow.workflow_event.id;
@@ -783,6 +820,14 @@ CREATE INDEX workflow_log_run ON workflow.workflow_log USING btree (run_id, id);
 CREATE INDEX workflow_log_instance ON workflow.workflow_log USING btree (instance_id, id) WHERE (instance_id IS NOT NULL);
 
 CREATE INDEX workflow_debounce_due ON workflow.workflow_debounce USING btree (due_at);
+
+CREATE INDEX workflow_sign_in_expires ON workflow.workflow_sign_in USING btree (expires_at);
+
+CREATE INDEX workflow_run_fair ON workflow.workflow_run USING btree (queue, type, priority, fair_key, run_at, id) WHERE ((status = 'pending'::text) AND (deleted_at IS NULL) AND (fair_key IS NOT NULL));
+
+CREATE UNIQUE INDEX workflow_debounce_listed ON workflow.workflow_debounce USING btree (id);
+
+CREATE INDEX workflow_debounce_of_tenant ON workflow.workflow_debounce USING btree (COALESCE(tenant, ''::text), id);
 
 COMMENT ON INDEX workflow.idx_workflow_event_type IS 'Events by id, in the default partition; the others have their own. The name is one that clients look for.';
 

@@ -1,4 +1,4 @@
--- Migrations 1 to 25.
+-- Migrations 1 to 28.
 -- Written by scripts/baseline.mjs.
 
 CREATE TABLE workflow_run (
@@ -56,7 +56,7 @@ CREATE TABLE workflow_run (
   dead_letter INTEGER NOT NULL DEFAULT 0,
   cancel_requested_at INTEGER,
   meta TEXT CHECK (meta IS NULL OR json_valid(meta))
-, lease_ms INTEGER, engine_turn INTEGER NOT NULL DEFAULT 0, inbox INTEGER NOT NULL DEFAULT 0) STRICT;
+, lease_ms INTEGER, engine_turn INTEGER NOT NULL DEFAULT 0, inbox INTEGER NOT NULL DEFAULT 0, fair_key TEXT) STRICT;
 
 CREATE UNIQUE INDEX idx_workflow_run_place ON workflow_run (instance_id, node, fire, item, role)
   WHERE instance_id IS NOT NULL;
@@ -239,7 +239,7 @@ CREATE TABLE workflow_worker (
   heartbeat_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   tenant TEXT
-, holds TEXT NOT NULL DEFAULT 'session' CHECK (holds = 'session' OR holds = 'lease')) STRICT;
+, holds TEXT NOT NULL DEFAULT 'session' CHECK (holds = 'session' OR holds = 'lease'), build TEXT) STRICT;
 
 CREATE TABLE workflow_event (
   id INTEGER PRIMARY KEY,
@@ -589,7 +589,7 @@ CREATE TABLE workflow_failure (
   run_id TEXT NOT NULL,
   instance_id TEXT,
   at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, holder TEXT, build TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workflow_error_group (
   fingerprint TEXT NOT NULL PRIMARY KEY,
@@ -613,7 +613,7 @@ CREATE TABLE workflow_error_group (
   reason TEXT,
   ignored_count INTEGER,
   ignored_until INTEGER
-) STRICT, WITHOUT ROWID;
+, builds TEXT NOT NULL DEFAULT '[]', changes TEXT NOT NULL DEFAULT '[]') STRICT, WITHOUT ROWID;
 
 CREATE INDEX idx_workflow_error_group_last ON workflow_error_group (last_at, fingerprint);
 
@@ -673,7 +673,7 @@ CREATE INDEX idx_workflow_log_instance ON workflow_log (instance_id, id) WHERE i
 
 CREATE TABLE workflow_debounce (
   key TEXT NOT NULL PRIMARY KEY,
-  instance_id TEXT NOT NULL,
+  id TEXT NOT NULL,
   name TEXT NOT NULL,
   version TEXT,
   tenant TEXT,
@@ -682,8 +682,45 @@ CREATE TABLE workflow_debounce (
   replaced INTEGER NOT NULL DEFAULT 0,
   first_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL
-) STRICT;
+, kind TEXT NOT NULL DEFAULT 'instance') STRICT;
 
 CREATE INDEX idx_workflow_debounce_due ON workflow_debounce (due_at);
+
+CREATE TABLE workflow_sign_in (
+  hash TEXT NOT NULL PRIMARY KEY,
+  method TEXT NOT NULL,
+  subject TEXT,
+  tenant TEXT,
+  roles TEXT NOT NULL CHECK (json_valid(roles)),
+  scopes TEXT NOT NULL CHECK (json_valid(scopes)),
+  key_id TEXT,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idx_workflow_sign_in_expires ON workflow_sign_in (expires_at);
+
+CREATE INDEX idx_workflow_run_fair ON workflow_run (queue, type, priority, fair_key, run_at, id)
+  WHERE status = 'pending' AND deleted_at IS NULL AND fair_key IS NOT NULL;
+
+CREATE TABLE workflow_fair_turn (
+  queue TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  key TEXT NOT NULL,
+  used INTEGER NOT NULL,
+  PRIMARY KEY (queue, priority, scope)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workflow_fair_weight (
+  queue TEXT NOT NULL,
+  key TEXT NOT NULL,
+  weight INTEGER NOT NULL CHECK (weight BETWEEN 1 AND 100),
+  PRIMARY KEY (queue, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX idx_workflow_debounce_listed ON workflow_debounce (id);
+
+CREATE INDEX idx_workflow_debounce_of_tenant ON workflow_debounce (coalesce(tenant, ''), id);
 
 INSERT INTO workflow_setting (key, value) VALUES ('on_conflict', 'keep');
