@@ -2,6 +2,7 @@
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
+import { CHANGES_ROUTES } from './changes/routes.ts'
 import { DEBOUNCED_ROUTES } from './debounced/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { ERROR_ROUTES } from './errors/routes.ts'
@@ -11,6 +12,7 @@ import { GATE_ROUTES } from './gates/routes.ts'
 import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
+import { KEY_ROUTES } from './keys/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { NET_ROUTES } from './nets/routes.ts'
@@ -38,6 +40,8 @@ export const CORE_ROUTES = [
   ...QUEUE_ROUTES,
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
+  ...CHANGES_ROUTES,
+  ...KEY_ROUTES,
   ...WORKER_ROUTES,
 ]
 

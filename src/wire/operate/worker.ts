@@ -10,15 +10,24 @@ export const Worker = named(
     id: text(),
     name: text(),
     build: nullable(text('The build of its program; null: it states none.')),
-    state: word(['running', 'quiet', 'terminate', 'dead'], 'quiet: takes no more work. terminate: is to stop.'),
+    state: word(
+      ['running', 'quiet', 'terminate', 'dead'],
+      'quiet: takes no more work. terminate: is to stop. dead: its time is over.',
+    ),
     host: text(),
     pid: whole(),
     runtime: text(),
+    holds: word(
+      ['session', 'lease'],
+      'session: of a Petrel process. lease: over HTTP; each of its runs has a lease of its own.',
+    ),
     queues: list(text(), 'Empty: all.'),
-    concurrency: whole(),
+    types: list(text(), 'Empty: all. `%` stands for any characters.'),
+    concurrency: whole('Runs that it may execute at the same time.'),
     active: nullable(whole('Runs that it holds; null: too many are active to count.')),
     started_at: moment(),
     heartbeat_at: moment(),
+    expires_at: moment('It counts as dead then, if no heartbeat comes.'),
     tenant: nullable(text()),
   }),
 )
@@ -28,9 +37,20 @@ export const WorkerList = named(
   object({ workers: list(Worker), next_after: nullable(text('Send it as `after`.')) }),
 )
 
+export const WorkerDirected = named(
+  'WorkerDirected',
+  object({
+    worker: Worker,
+    reached: word(
+      ['next_heartbeat', 'not'],
+      'next_heartbeat: it receives this with its next heartbeat, in whatever process it is. not: it is dead.',
+    ),
+  }),
+)
+
 /** `active` null: not counted. */
 export function workerWire(row: WorkerRow, active: number | null): Value<typeof Worker> {
-  const { id, build, state, host, pid, runtime, queues, concurrency, tenant } = row
+  const { id, build, state, host, pid, runtime, holds, queues, types, concurrency, tenant } = row
   return {
     id,
     name: unscopedName(row.name),
@@ -39,11 +59,18 @@ export function workerWire(row: WorkerRow, active: number | null): Value<typeof 
     host,
     pid,
     runtime,
+    holds,
     queues,
+    types,
     concurrency,
     active,
     started_at: time(row.startedAt),
     heartbeat_at: time(row.heartbeatAt),
+    expires_at: time(row.expiresAt),
     tenant,
   }
+}
+
+export function directedWire(row: WorkerRow): Value<typeof WorkerDirected> {
+  return { worker: workerWire(row, null), reached: row.state === 'dead' ? 'not' : 'next_heartbeat' }
 }
