@@ -57,5 +57,6 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', load: () => import('../pages/overview/overview.tsx') },
   { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
   { pattern: '/queues', title: 'Queues and limits', load: () => import('../pages/queues/queues.tsx') },
+  { pattern: '/workers', title: 'Workers', load: () => import('../pages/workers/workers.tsx') },
   { pattern: '/schedules', title: 'Schedules', load: () => import('../pages/schedules/schedules.tsx') },
 ]
