@@ -30,36 +30,7 @@ export function Attention({ overview: { errors, shared } }: { readonly overview:
             </a>
             , {errors.new} first seen in the last 24 hours <Term name="error group" label="?" />
           </p>
-          <table class="wide-table">
-            <thead>
-              <tr>
-                <th scope="col" class="n">
-                  Count
-                </th>
-                <th scope="col">Failure</th>
-                <th scope="col">Type</th>
-                <th scope="col">Last</th>
-              </tr>
-            </thead>
-            <tbody>
-              {errors.top.map((group) => (
-                <tr key={group.fingerprint}>
-                  <td class="n">{group.count.toLocaleString('en')}</td>
-                  <td>
-                    <a href={href(`/errors/${group.fingerprint}`)}>
-                      <bdi>{group.message === '' ? group.code : group.message}</bdi>
-                    </a>
-                  </td>
-                  <td>
-                    <bdi>{group.type}</bdi>
-                  </td>
-                  <td>
-                    <Moment at={group.last_seen} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Groups groups={errors.top} />
         </>
       )}
       {late.length > 0 && (
@@ -77,6 +48,41 @@ export function Attention({ overview: { errors, shared } }: { readonly overview:
         </ul>
       )}
     </section>
+  )
+}
+
+function Groups({ groups }: { readonly groups: OverviewData['errors']['top'] }) {
+  return (
+    <table class="wide-table">
+      <thead>
+        <tr>
+          <th scope="col" class="n">
+            Count
+          </th>
+          <th scope="col">Failure</th>
+          <th scope="col">Type</th>
+          <th scope="col">Last</th>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map((group) => (
+          <tr key={group.fingerprint}>
+            <td class="n">{group.count.toLocaleString('en')}</td>
+            <td>
+              <a href={href(`/errors/${group.fingerprint}`)}>
+                <bdi>{group.message === '' ? group.code : group.message}</bdi>
+              </a>
+            </td>
+            <td>
+              <bdi>{group.type}</bdi>
+            </td>
+            <td>
+              <Moment at={group.last_seen} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
