@@ -26,6 +26,7 @@ export class LinkLayer {
   readonly #scene: Scene
   #shown: Drawn | null = null
   #work: Work | null = null
+  #asked: Camera | null = null
 
   constructor(scene: Scene) {
     this.#scene = scene
@@ -40,7 +41,10 @@ export class LinkLayer {
   advance(camera: Camera, width: number, height: number, ratio: number, ink: string, links: () => readonly number[]) {
     const work = this.#work
     if (work === null || !isOf(work.drawn, camera, width, height)) {
-      this.#work = begun(camera, width, height, ratio, ink, links())
+      // While the picture moves, nothing is begun that the next frame throws away.
+      if (this.#asked === camera) this.#work = begun(camera, width, height, ratio, ink, links())
+      else this.#work = null
+      this.#asked = camera
       return
     }
     const until = performance.now() + PORTION_MS
