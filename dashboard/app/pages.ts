@@ -56,4 +56,7 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
 export const PAGES: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', load: () => import('../pages/overview/overview.tsx') },
   { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
+  { pattern: '/instances/:id', title: 'Instance', load: () => import('../pages/instance/instance.tsx') },
+  { pattern: '/runs/:id', title: 'Run', load: () => import('../pages/run/run.tsx') },
+  { pattern: '/history', title: 'History file', load: () => import('../pages/history/history.tsx') },
 ]
