@@ -11,7 +11,9 @@ export function RunWhy({ run }: { readonly run: Run }) {
 
 function Waiting({ id }: { readonly id: string }) {
   const { data } = useLive(`why ${id}`, (signal) => api('GET /v1/runs/:id/why', { params: { id }, signal }), {
-    everyMs: 5_000,
+    concerns: ({ areas }) => areas.has('runs'),
+    atMostEveryMs: 2_000,
+    everyMs: 10_000,
   })
   const reasons = data.value?.reasons ?? []
   if (reasons.length === 0) return null

@@ -49,7 +49,10 @@ async function readRun(id: string, signal: AbortSignal): Promise<Shown> {
 
 export default function RunPage({ params }: { readonly params: Readonly<Record<string, string>> }) {
   const id = params['id'] ?? ''
-  const { data, error, refresh } = useLive(`run ${id}`, (signal) => readRun(id, signal), { everyMs: 5_000 })
+  const { data, error, refresh } = useLive(`run ${id}`, (signal) => readRun(id, signal), {
+    concerns: ({ areas, more }) => more || areas.has('runs'),
+    atMostEveryMs: 2_000,
+  })
   const shown = data.value
   if (shown === null) {
     if (error.value === null) return <p class="dim">Loading …</p>

@@ -52,16 +52,16 @@ export function EventList(props: EventListProps) {
 }
 
 const COLUMNS: readonly Column<HistoryEvent>[] = [
-  { key: 'seq', title: '#', width: '3.5rem', numeric: true, cell: ({ seq }) => seq },
-  { key: 'at', title: 'Time', width: '8.5rem', cell: ({ at }) => <ClockTime at={at} /> },
+  { key: 'seq', title: '#', width: 'minmax(2rem, 3.5rem)', numeric: true, cell: ({ seq }) => seq },
+  { key: 'at', title: 'Time', width: '6.2rem', cell: ({ at }) => <ClockTime at={at} /> },
   { key: 'ago', title: 'When', width: '7rem', optional: true, cell: ({ at }) => <Moment at={at} /> },
   {
     key: 'type',
     title: 'Type',
-    width: 'minmax(7rem, 1fr)',
+    width: 'minmax(5rem, 1fr)',
     cell: ({ type }) => <span title={type}>{type}</span>,
   },
-  { key: 'node', title: 'Step', width: 'minmax(5rem, 1fr)', cell: ({ node }) => <Words text={node} /> },
+  { key: 'node', title: 'Step', width: 'minmax(3.5rem, 1fr)', cell: ({ node }) => <Words text={node} /> },
   { key: 'who', title: 'Who', width: 'minmax(5rem, 1fr)', optional: true, cell: ({ who }) => <Words text={who} /> },
   {
     key: 'data',
@@ -76,10 +76,18 @@ function Words({ text }: { readonly text: string | null }) {
   return text === null ? <span class="dim">–</span> : <bdi title={text.slice(0, 2000)}>{text.slice(0, 300)}</bdi>
 }
 
+const CLOCK = {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hour12: false,
+} as const
+
 /** With the milliseconds; the day and the zone where one points. */
 function ClockTime({ at }: { readonly at: string }) {
   const date = new Date(at)
-  const clock = date.toLocaleTimeString([], { hour12: false, fractionalSecondDigits: 3 })
+  const clock = date.toLocaleTimeString([], CLOCK)
   return (
     <time class="clock" dateTime={at} title={`${date.toLocaleString()} · ${at}`}>
       {clock}
@@ -123,9 +131,9 @@ function EventDetail({ event, linked }: { readonly event: HistoryEvent; readonly
   const { seq, type, at, node, run, who, data } = event
   return (
     <section class="card" aria-label={`Event ${seq}`}>
-      <h3>
+      <h2>
         {seq} · {type}
-      </h3>
+      </h2>
       <dl class="facts">
         <dt>time</dt>
         <dd>

@@ -131,8 +131,8 @@ function PlaceFields(props: { readonly id: string; readonly form: Signal<RepeatF
           <option key={name} value={name} />
         ))}
       </datalist>
-      <div class="row">
-        <Field form={form} name="firing" label="Which time it began (empty: the last)" type="number" min={1} />
+      <div class="row places">
+        <Field form={form} name="firing" label="Firing (empty: the last)" type="number" min={1} />
         <Field form={form} name="item" label="Item of a list, from 0 (empty: all)" type="number" min={0} />
       </div>
     </>

@@ -44,7 +44,7 @@ function OtherField({ asked }: { readonly asked: string }) {
   const id = useSignal(asked)
   return (
     <form
-      class="row"
+      class="row compare-with"
       onSubmit={(event) => {
         event.preventDefault()
         setQuery({ with: id.value.trim() === '' ? null : id.value.trim() })

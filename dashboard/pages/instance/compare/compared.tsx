@@ -137,7 +137,7 @@ function Sides({ here, there }: Both) {
       <table>
         <thead>
           <tr>
-            <th scope="col" />
+            <th scope="col">Instance</th>
             <th scope="col">State</th>
             <th scope="col">Created</th>
             <th scope="col">Took</th>

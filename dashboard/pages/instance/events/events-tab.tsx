@@ -27,6 +27,9 @@ export function EventsTab({ instance: { id } }: { readonly instance: Instance })
     () => (current === null ? [] : current.events.filter((event) => passes(event, filter.value))),
     [current, filter.value],
   )
+  useEffect(() => {
+    if (current !== null && current.from > 1 && filters(filter.value) && events.length < ENOUGH) void feed.earlier()
+  }, [filter.value])
   if (feed.error.value !== null && current === null) return <Problem error={feed.error.value} />
   if (current === null) return <p class="dim">Loading …</p>
   return (

@@ -13,8 +13,12 @@ describe('the group of a failure', () => {
       group('c', 'no', 'ship'),
     ]
     expect(groupOf(groups, cause)).toBe('a')
-    expect(groupOf(groups, { ...cause, node: 'ship' })).toBeNull()
     expect(groupOf(groups, { ...cause, code: 'busy' })).toBeNull()
+  })
+
+  it('of a nested workflow is that of the step inside', () => {
+    const groups = [group('a', 'order # (#) was declined at #', 'inside')]
+    expect(groupOf(groups, cause)).toBe('a')
   })
 
   it('is not guessed between two', () => {

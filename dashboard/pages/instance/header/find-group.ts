@@ -15,15 +15,17 @@ interface Cause {
 
 const COMPARED = 400
 
-/** null: none, or more than one. */
+/** null: none, or more than one. The step of a nested workflow is not that of the failure outside of it. */
 export function groupOf(groups: readonly Group[], { code, node, message }: Cause): string | null {
-  const fits = groups.filter(
-    (group) =>
-      (code === null || group.code === code) &&
-      (node === null || group.node === null || group.node === node) &&
-      words(group.message) === words(message),
+  const alike = groups.filter(
+    (group) => (code === null || group.code === code) && words(group.message) === words(message),
   )
-  return fits.length === 1 ? (fits[0]?.fingerprint ?? null) : null
+  const own = alike.filter((group) => group.node === node)
+  return only(own) ?? (own.length === 0 ? only(alike) : null)
+}
+
+function only(groups: readonly Group[]): string | null {
+  return groups.length === 1 ? (groups[0]?.fingerprint ?? null) : null
 }
 
 /** Without what a group leaves out: numbers, hexadecimal ids, and spaces. */

@@ -6,14 +6,18 @@ import { Term } from '../../../ui/explain.tsx'
 import { Moment, Took } from '../../../ui/moments.tsx'
 import { State } from '../../../ui/state.tsx'
 import { ENDED, failureOf, type Instance, type Shown } from '../model.ts'
-import { Reasons } from '../steps/reasons.tsx'
+import { Reasons, Waits } from '../steps/reasons.tsx'
 import { FailureNote } from './failure.tsx'
 import { Lineage } from './lineage.tsx'
+
+/** Steps whose reasons are shown before anything else. */
+const MOST_WAITS = 3
 
 export function Header({ shown, live }: { readonly shown: Shown; readonly live: boolean }) {
   const { view, why } = shown
   const { instance } = view
   const waitsFor = why.about.filter(({ kind }) => kind !== 'ended')
+  const now = why.waits.filter(({ reasons }) => reasons.some(({ kind }) => kind !== 'dependency'))
   return (
     <div class="stack instance-head">
       <header>
@@ -33,9 +37,15 @@ export function Header({ shown, live }: { readonly shown: Shown; readonly live: 
           {!live && <span class="dim">updates are paused</span>}
         </p>
       </header>
-      {waitsFor.length > 0 && (
+      {waitsFor.length + now.length > 0 && (
         <section class="card waiting-note" aria-label="What it waits for">
-          <Reasons reasons={waitsFor} id={instance.id} />
+          {waitsFor.length > 0 && <Reasons reasons={waitsFor} id={instance.id} />}
+          <Waits waits={now.slice(0, MOST_WAITS)} id={instance.id} />
+          {now.length > MOST_WAITS && (
+            <p class="dim">
+              and {why.next_after === null ? now.length - MOST_WAITS : 'many'} more: each step shows why it is not done
+            </p>
+          )}
         </section>
       )}
       <FailureNote failure={failureOf(view.error)} title="It failed" name={instance.name} />
@@ -101,7 +111,7 @@ function Facts({ shown: { view } }: { readonly shown: Shown }) {
       {instance.parent_id !== null && <Family instance={instance} />}
       {gates.length > 0 && (
         <Fact title={<Term name="gate" label="gates" />}>
-          <a href={href('/gates', { instance: instance.id })}>
+          <a href={href('/gates', { view: 'all' })}>
             {gates.length === 1 ? '1 gate waits' : `${gates.length} gates wait`} for people
           </a>
         </Fact>
@@ -122,7 +132,7 @@ function Fact({ title, children }: { readonly title: ComponentChildren; readonly
 /** Counts of runs; each leads to them. */
 function Progress({ instance }: { readonly instance: Instance }) {
   const { id, succeeded, failed, open, held_tokens: held } = instance
-  const runs = (status: string): string => href('/inbox', { q: `instance:${id} ${status}` })
+  const runs = (status: string): string => href('/runs', { q: `instance:${id} ${status}` })
   return (
     <Fact title="progress">
       <a href={runs('status:succeeded')}>

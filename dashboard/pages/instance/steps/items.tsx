@@ -13,21 +13,27 @@ import { countsOf, type Step } from './read.ts'
 const PAGE = 500
 
 const COLUMNS: readonly Column<Piece>[] = [
-  { key: 'item', title: 'Item', width: '5rem', numeric: true, cell: ({ item }) => item ?? '–' },
+  { key: 'item', title: 'Item', width: '4rem', numeric: true, cell: ({ item }) => item ?? '–' },
   { key: 'state', title: 'State', width: '7.5rem', cell: ({ state }) => <State state={state} /> },
   {
     key: 'attempts',
-    title: 'Attempts',
-    width: '5rem',
+    title: 'Tries',
+    width: '4rem',
     numeric: true,
     optional: true,
     cell: ({ attempts }) => attempts.at(-1)?.number ?? 0,
   },
-  { key: 'took', title: 'Took', width: '6rem', numeric: true, cell: ({ took }) => (took === null ? '–' : span(took)) },
+  {
+    key: 'took',
+    title: 'Took',
+    width: '4.5rem',
+    numeric: true,
+    cell: ({ took }) => (took === null ? '–' : span(took)),
+  },
   {
     key: 'note',
     title: 'Worker, or error',
-    width: 'minmax(6rem, 1fr)',
+    width: 'minmax(4rem, 1fr)',
     optional: true,
     cell: ({ attempts }) => {
       const last = attempts.at(-1)
@@ -78,7 +84,7 @@ export function Items({
         <button type="button" class="small" onClick={() => void read(null)}>
           Read again
         </button>
-        <a href={href('/inbox', { q: `instance:${instance} node:"${name}" status:failed` })}>failed ones</a>
+        <a href={href('/runs', { q: `instance:${instance} node:"${name}" status:failed` })}>failed ones</a>
       </div>
       <Rows
         label={`Items of ${name.slice(0, 80)}`}

@@ -48,11 +48,14 @@ export async function stepNamed(id: string, name: string, signal?: AbortSignal):
   return null
 }
 
-/** `12,000 items: 11,990 succeeded, 10 failed`; null: it is not a list. */
+/** Of a list the server counts so many items. */
+const MOST_COUNTED = 10_000
+
+/** `12 items: 10 succeeded, 2 failed`; null: it is not a list. */
 export function countsOf({ items }: Step): string | null {
   if (typeof items !== 'object' || items === null) return null
   const counts = Object.entries(items).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
   const all = counts.reduce((sum, [, count]) => sum + count, 0)
   const parts = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count.toLocaleString()} ${state}`)
-  return `${all.toLocaleString()} items${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
+  return `${all.toLocaleString()} ${all >= MOST_COUNTED ? 'or more items' : 'items'}${parts.length === 0 || all >= MOST_COUNTED ? '' : `: ${parts.join(', ')}`}`
 }

@@ -29,7 +29,7 @@ function ReasonLine({ reason, id }: { readonly reason: Reason; readonly id: stri
       {typeof gate === 'string' && (
         <>
           {' '}
-          <a href={href('/gates', { gate })}>decide</a>
+          <a href={href(`/gates/${encodeURIComponent(gate)}`)}>decide</a>
         </>
       )}
       {nested !== null && (

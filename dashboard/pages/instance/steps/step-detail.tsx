@@ -230,7 +230,7 @@ function StepLinks({ instance, step }: { readonly instance: string; readonly ste
           <dd>
             {run !== null && <a href={href(`/runs/${run}`)}>its run</a>}{' '}
             {child !== null && <a href={href(`/instances/${child}`)}>the nested instance</a>}{' '}
-            {gate !== null && <a href={href('/gates', { gate })}>its gate</a>}
+            {gate !== null && <a href={href(`/gates/${gate}`)}>its gate</a>}
           </dd>
         </>
       )}

@@ -131,6 +131,10 @@ export interface StepFilter {
   readonly state: string
 }
 
+export function isFiltered({ text, state }: StepFilter): boolean {
+  return text.trim() !== '' || state !== ''
+}
+
 const DEEPEST = 20
 
 /** The rows as they are shown: the steps of the root, each followed by those of its nested instance if that is open. */

@@ -1,6 +1,6 @@
 /** The steps as a table: what the graph shows, as text, with what is nested. */
 import { type Signal, useSignal } from '@preact/signals'
-import { useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Changes } from '../../../api/changes.ts'
 import { api } from '../../../api/client.ts'
 import { useLive } from '../../../api/live.ts'
@@ -12,10 +12,20 @@ import { State } from '../../../ui/state.tsx'
 import type { Shown } from '../model.ts'
 import { countsOf, readSteps, type Step } from './read.ts'
 import { StepDetail } from './step-detail.tsx'
-import { type Forest, rowsOf, type StepFilter, type StepSource, StepTree, type TreeRow } from './step-tree.ts'
+import {
+  type Forest,
+  isFiltered,
+  rowsOf,
+  type StepFilter,
+  type StepSource,
+  StepTree,
+  type TreeRow,
+} from './step-tree.ts'
 
 /** Steps of one page. */
 const PAGE = 500
+/** Rows that fill a window. */
+const ENOUGH = 40
 /** Changes of one request. */
 const CHANGES = 2000
 
@@ -48,6 +58,13 @@ export function StepsTab({ shown, isRunning }: { readonly shown: Shown; readonly
     () => (forest === null ? [] : rowsOf(forest, instance.id, filter.value)),
     [forest, instance.id, filter.value],
   )
+  // While few steps pass the filter, further pages are read until there are enough.
+  const of = forest?.get(instance.id)
+  useEffect(() => {
+    if (of?.hasMore !== true || rows.length >= ENOUGH || !isFiltered(filter.value)) return
+    tree.more(instance.id)
+    void live.refresh()
+  }, [of, filter.value])
   if (live.error.value !== null && forest === null) return <Problem error={live.error.value} />
   if (forest === null) return <p class="dim">Loading …</p>
   const more = (id: string): void => {
@@ -67,7 +84,7 @@ export function StepsTab({ shown, isRunning }: { readonly shown: Shown; readonly
         <Rows
           label="Steps"
           rows={rows}
-          columns={columnsOf(toggle, more)}
+          columns={columnsOf(toggle, more).filter(({ key }) => step === '' || !LESS.has(key))}
           keyOf={({ key }) => key}
           onSelect={(row) => {
             if (row.kind !== 'step') return
@@ -132,6 +149,9 @@ function FilterBar(props: { readonly filter: Signal<StepFilter>; readonly forest
     </div>
   )
 }
+
+/** Columns that the selected step shows. */
+const LESS: ReadonlySet<string> = new Set(['attempts', 'started', 'note'])
 
 function columnsOf(toggle: (id: string) => void, more: (id: string) => void): readonly Column<TreeRow>[] {
   const of = (cell: (step: Step) => preact.ComponentChildren) => (row: TreeRow) =>
