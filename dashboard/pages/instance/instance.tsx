@@ -10,6 +10,7 @@ import { DataTab } from './data-tab.tsx'
 import { EventsTab } from './events/events-tab.tsx'
 import { Header } from './header/header.tsx'
 import { ENDED, useInstance } from './model.ts'
+import { PictureTab } from './pictures.tsx'
 import { StepsTab } from './steps/steps-tab.tsx'
 
 export default function InstancePage({ params }: { readonly params: Readonly<Record<string, string>> }) {
@@ -41,6 +42,12 @@ export default function InstancePage({ params }: { readonly params: Readonly<Rec
       <Tabs
         label="Parts of the instance"
         tabs={[
+          { id: 'graph', title: 'Graph', content: () => <PictureTab key="graph" which="graph" instance={instance} /> },
+          {
+            id: 'timeline',
+            title: 'Timeline',
+            content: () => <PictureTab key="timeline" which="timeline" instance={instance} />,
+          },
           { id: 'steps', title: 'Steps', content: () => <StepsTab shown={shown} isRunning={isRunning} /> },
           {
             id: 'events',

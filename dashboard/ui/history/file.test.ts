@@ -86,7 +86,7 @@ describe('the steps of a history', () => {
   it('have the state after the last event', () => {
     const states = past(
       ['created', 'a'],
-      ['retried', 'a', '{"error":{"message":"busy"}}'],
+      ['retried', 'a', '{"started_at":"2026-11-20T00:00:00.500Z","error":{"message":"busy"}}'],
       ['succeeded', 'a'],
       ['created', 'b'],
       ['failed', 'b', '{"error":{"message":"no"}}'],
@@ -100,7 +100,7 @@ describe('the steps of a history', () => {
       ['c', 'pending', 0, null],
       ['d', 'completed', 0, null],
     ])
-    expect(states[0]).toMatchObject({ startedAt: '2026-11-20T00:00:01.000Z', endedAt: '2026-11-20T00:00:02.000Z' })
+    expect(states[0]).toMatchObject({ startedAt: '2026-11-20T00:00:00.500Z', endedAt: '2026-11-20T00:00:02.000Z' })
   })
 
   it('that failed and were done again have completed', () => {

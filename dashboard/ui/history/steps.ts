@@ -92,7 +92,7 @@ function take(seen: Seen, { type, at, run, who, data }: HistoryEvent): void {
   if (BEGINS.has(type)) seen.open += 1
   if (STARTS.has(type)) {
     seen.begun = true
-    seen.startedAt ??= at
+    seen.startedAt ??= beginningIn(data) ?? at
   }
   if (SUCCEEDS.has(type) || FAILS.has(type)) {
     seen.open = Math.max(0, seen.open - 1)
@@ -114,6 +114,13 @@ function stateOf({ begun, open, failed, skipped }: Seen): PastStep['state'] {
   if (failed) return 'failed'
   if (!begun) return 'pending'
   return open > 0 ? 'running' : 'completed'
+}
+
+/** The event that ends a lease also records how it began. */
+function beginningIn(data: string | null): string | null {
+  const parts = membersOf(data ?? '{}')
+  const at: unknown = JSON.parse(parts.get('started_at') ?? parts.get('leased_at') ?? 'null')
+  return typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? at : null
 }
 
 function errorIn(data: string | null): string | null {

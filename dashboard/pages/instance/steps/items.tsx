@@ -14,15 +14,7 @@ const PAGE = 500
 
 const COLUMNS: readonly Column<Piece>[] = [
   { key: 'item', title: 'Item', width: '4rem', numeric: true, cell: ({ item }) => item ?? '–' },
-  { key: 'state', title: 'State', width: '7.5rem', cell: ({ state }) => <State state={state} /> },
-  {
-    key: 'attempts',
-    title: 'Tries',
-    width: '4rem',
-    numeric: true,
-    optional: true,
-    cell: ({ attempts }) => attempts.at(-1)?.number ?? 0,
-  },
+  { key: 'state', title: 'State', width: '6.5rem', cell: ({ state }) => <State state={state} /> },
   {
     key: 'took',
     title: 'Took',

@@ -1,5 +1,6 @@
 /** The rows of one step in the timeline: its firings, its items, and the attempts of each. */
 import type { api } from '../../../api/client.ts'
+import { sumsOf, wordsOf } from '../../../api/columns.ts'
 
 export type Timeline = Awaited<ReturnType<typeof api<'GET /v1/instances/:id/timeline'>>>
 
@@ -31,77 +32,52 @@ export interface Attempt {
   readonly waits: string | null
 }
 
-interface Words {
-  readonly words: readonly string[]
-  readonly of: readonly (number | null)[]
-}
-
-function wordAt({ words, of }: Words, at: number): string | null {
-  const index = of[at]
-  return index == null ? null : (words[index] ?? null)
-}
-
 export function piecesOf(timeline: Timeline): readonly Piece[] {
   const { rows } = timeline
-  const segments = segmentsByRow(timeline)
+  const segments = attemptsByRow(timeline)
   const reasons = new Map(timeline.waiting.map(({ row, reasons: of }) => [row, of]))
-  let begin = Date.parse(timeline.base)
-  return rows.kind.of.map((_, at) => {
-    begin += rows.begin[at] ?? 0
-    return {
-      id: rows.ids?.[at] ?? '',
-      kind: wordAt(rows.kind, at) ?? 'run',
-      fire: rows.fire[at] ?? null,
-      item: itemOf(rows.item[at]),
-      role: wordAt(rows.role, at),
-      state: wordAt(rows.state, at) ?? '',
-      begin,
-      took: rows.took[at] ?? null,
-      attempts: attemptsOf(timeline, segments.get(at) ?? []),
-      reasons: reasons.get(at) ?? [],
-    }
-  })
+  const [kinds, roles, states] = [wordsOf(rows.kind), wordsOf(rows.role), wordsOf(rows.state)]
+  const begins = sumsOf(rows.begin, Date.parse(timeline.base))
+  return kinds.map((kind, at) => ({
+    id: rows.ids?.[at] ?? '',
+    kind: kind ?? 'run',
+    fire: rows.fire[at] ?? null,
+    item: itemOf(rows.item[at]),
+    role: roles[at] ?? null,
+    state: states[at] ?? '',
+    begin: begins[at] ?? 0,
+    took: rows.took[at] ?? null,
+    attempts: segments.get(at) ?? [],
+    reasons: reasons.get(at) ?? [],
+  }))
 }
 
 function itemOf(item: number | null | undefined): number | null {
   return item == null || item < 0 ? null : item
 }
 
-/** Indexes of the segments of each row. */
-function segmentsByRow({ segments }: Timeline): ReadonlyMap<number, readonly number[]> {
-  const found = new Map<number, number[]>()
-  let row = 0
-  for (const [at, step] of segments.row.entries()) {
-    row += step ?? 0
-    const known = found.get(row)
-    if (known === undefined) found.set(row, [at])
-    else known.push(at)
+function attemptsByRow({ segments }: Timeline): ReadonlyMap<number, readonly Attempt[]> {
+  const found = new Map<number, Attempt[]>()
+  const rows = sumsOf(segments.row, 0)
+  const [waits, workers, errors] = [wordsOf(segments.waits), wordsOf(segments.worker), wordsOf(segments.error)]
+  for (const [at, row] of rows.entries()) {
+    const attempts = found.get(row ?? 0) ?? []
+    found.set(row ?? 0, attempts)
+    const number = segments.attempt[at] ?? 1
+    const isSame = attempts.at(-1)?.number === number
+    const before = (isSame ? attempts.pop() : undefined) ?? { ...NOTHING, number }
+    const [wait, took] = [waits[at] ?? null, segments.took[at] ?? null]
+    attempts.push({
+      number,
+      waitedMs: before.waitedMs + (wait === null ? 0 : (took ?? 0)),
+      ranMs: wait === null ? (before.ranMs ?? 0) + (took ?? 0) : before.ranMs,
+      isRunning: wait === null && took === null,
+      worker: workers[at] ?? before.worker,
+      error: errors[at] ?? before.error,
+      waits: took === null ? wait : null,
+    })
   }
   return found
 }
 
-function attemptsOf({ segments }: Timeline, indexes: readonly number[]): readonly Attempt[] {
-  const attempts: Attempt[] = []
-  for (const at of indexes) {
-    const number = segments.attempt[at] ?? 1
-    const waits = wordAt(segments.waits, at)
-    const took = segments.took[at] ?? null
-    const last = attempts.at(-1)
-    const isNew = last === undefined || last.number !== number
-    const attempt: Attempt = isNew
-      ? { number, waitedMs: 0, ranMs: null, isRunning: false, worker: null, error: null, waits: null }
-      : last
-    const next: Attempt = {
-      ...attempt,
-      waitedMs: attempt.waitedMs + (waits === null ? 0 : (took ?? 0)),
-      ranMs: waits === null ? (attempt.ranMs ?? 0) + (took ?? 0) : attempt.ranMs,
-      isRunning: waits === null && took === null,
-      worker: wordAt(segments.worker, at) ?? attempt.worker,
-      error: wordAt(segments.error, at) ?? attempt.error,
-      waits: waits !== null && took === null ? waits : null,
-    }
-    if (isNew) attempts.push(next)
-    else attempts[attempts.length - 1] = next
-  }
-  return attempts
-}
+const NOTHING = { waitedMs: 0, ranMs: null, isRunning: false, worker: null, error: null, waits: null }

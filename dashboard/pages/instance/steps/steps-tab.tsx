@@ -223,7 +223,11 @@ function NameCell(props: {
           class="small plain expand"
           aria-expanded={isOpen}
           aria-label={`Steps inside of ${step.name.slice(0, 80)}`}
-          onClick={() => toggle(child)}
+          onClick={(event) => {
+            // Opening a nested instance does not select the step.
+            event.stopPropagation()
+            toggle(child)
+          }}
         >
           {isOpen ? '▾' : '▸'}
         </button>
