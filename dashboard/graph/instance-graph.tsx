@@ -1,6 +1,7 @@
 /** The graph of an instance: its net with the state of every step, kept up to date, and all about the selected one. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
+import { onReturn } from '../api/connection.ts'
 import { Problem } from '../ui/problem.tsx'
 import { GraphView } from './graph-view.tsx'
 import { InstanceModel } from './instance-model.ts'
@@ -21,7 +22,13 @@ export function InstanceGraph({ id, live, selected = null, onSelect }: InstanceG
   const chosen = useSignal<string | null>(selected === null ? null : nameOf([selected], false))
   useEffect(() => {
     void model.open()
-    return () => model.close()
+    const stop = onReturn(() => {
+      if (model.scene.value === null) void model.open()
+    })
+    return () => {
+      stop()
+      model.close()
+    }
   }, [model])
   useEffect(() => model.follow(live), [model, live])
   useEffect(() => {

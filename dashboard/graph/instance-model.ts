@@ -40,6 +40,8 @@ export class InstanceModel {
   }
 
   async open(): Promise<void> {
+    this.error.value = null
+    this.#stop?.()
     try {
       const top = await this.#source(this.#id)
       this.#sources.value = [top]

@@ -72,8 +72,8 @@ export function Details({ lane, segment, now, onSelect }: DetailsProps) {
   )
 }
 
-function place({ item, fire, type, gate }: Row): string {
-  const parts = [type, gate?.title, item === null ? null : `item ${item}`, fire > 1 ? `firing ${fire}` : null]
+function place({ item, type, gate }: Row): string {
+  const parts = [type, gate?.title, item === null ? null : `item ${item}`]
   const known = parts.filter((part) => part !== null && part !== undefined)
   return known.length === 0 ? '' : `${known.join(' · ')} `
 }

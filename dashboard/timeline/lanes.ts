@@ -38,9 +38,12 @@ export function lanesOf(rows: readonly Row[], open: ReadonlySet<string>, search 
     const label = `${isUndo ? 'undo ' : ''}${name}${group.length > 1 ? ` ×${group.length}` : ''}`
     const lane: Lane = { key, node: first.node, label, rows: group, state: worst(group), isUndo, depth: 0, isOpen }
     if (isOpen !== true) return [lane]
+    // Firings are counted over the whole instance.
+    const fires = [...new Set(group.map(({ fire }) => fire))].sort((a, b) => a - b)
     const inner = group.map((row): Lane => {
       const own = `${key} ${row.fire} ${row.item ?? ''}`
-      const of = row.item === null ? `firing ${row.fire}` : `item ${row.item}`
+      const time = `time ${fires.indexOf(row.fire) + 1}`
+      const of = row.item === null ? time : fires.length > 1 ? `${time}, item ${row.item}` : `item ${row.item}`
       return { ...lane, key: own, label: of, rows: [row], state: row.state, depth: 1, isOpen: null }
     })
     return [lane, ...inner]

@@ -254,7 +254,7 @@ function zigzag(context: Context, x: number, from: number, to: number): void {
 }
 
 function paintHead(context: Context, picture: TimelinePicture): void {
-  const { palette, width, names, axis, range } = picture
+  const { palette, width, names, axis } = picture
   context.fillStyle = palette.card
   context.fillRect(0, 0, width, HEAD)
   context.fillStyle = palette.line
@@ -263,9 +263,10 @@ function paintHead(context: Context, picture: TimelinePicture): void {
   clipped(context, [names, 0, width - names, HEAD], () => {
     context.font = `11px ${FONT}`
     context.fillStyle = palette.dim
-    const isShort = axis.toTime(range.to) - axis.toTime(range.from) < 20_000
+    const marks = ticks(picture)
+    const isShort = marks.some(({ at }) => at % 1000 !== 0)
     let free = Number.NEGATIVE_INFINITY
-    for (const { at, x } of ticks(picture)) {
+    for (const { at, x } of marks) {
       const text = clock(at, isShort, axis.to - axis.from > 86_400_000)
       if (x < free) continue
       context.fillText(text, x + 4, 22)
@@ -282,11 +283,12 @@ function paintBandHead(context: Context, picture: TimelinePicture, band: Axis['b
   const text = `${band.isOpen ? '▾' : '▸'} ${span(band.to - band.from)} idle`
   context.font = `600 10px ${FONT}`
   const wide = context.measureText(text).width
-  const middle = Math.max(left + wide / 2, Math.min(right - wide / 2, (left + right) / 2))
+  // Beside a narrow band, and inside the picture.
+  const begin = Math.min(Math.max(left + 3, (left + right - wide) / 2), picture.width - wide - 4)
   context.fillStyle = palette.fill.quiet
   context.fillRect(left, 2, Math.max(3, right - left), 12)
   context.fillStyle = palette.ink.quiet
-  context.fillText(text, middle - wide / 2, 8.5)
+  context.fillText(text, begin, 8.5)
 }
 
 function clock(at: number, isShort: boolean, isLong: boolean): string {

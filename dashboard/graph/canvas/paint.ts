@@ -43,9 +43,13 @@ export function paint(context: Context, picture: Picture, layer: LinkLayer, rati
   if (!isMany) paintLinks(context, picture, linkGrid.touching(view))
   else if (picture.trace !== null) paintLinks(context, picture, [...picture.trace.links])
   const visible = grid.touching(view)
-  if (scale >= MIDDLE) paintCards(context, picture, visible)
-  else paintCells(context, picture, visible)
-  paintMarks(context, picture, visible)
+  if (scale >= MIDDLE) {
+    paintMarks(context, picture, visible)
+    paintCards(context, picture, visible)
+  } else {
+    paintCells(context, picture, visible)
+    paintMarks(context, picture, visible)
+  }
   return isBehind
 }
 

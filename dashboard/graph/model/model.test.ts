@@ -4,6 +4,7 @@ import type { Net, Node } from '../../../src/net/net.ts'
 import { layoutOf } from '../layout/layout.ts'
 import { drawingOf } from './drawing.ts'
 import { type MarkingAnswer, merged } from './marking.ts'
+import { neighbour } from './move.ts'
 import { layoutInputOf, sceneOf } from './scene.ts'
 import { traceOf } from './trace.ts'
 
@@ -59,6 +60,11 @@ function net(nodes: readonly Node[], more: Partial<Net> = {}): Net {
 const undo = (type: string): Partial<Node> => ({
   undo: { work: run(type) as Extract<Node['work'], { kind: 'run' }>, retry: null, timeout: null },
 })
+
+function level(given: Net, id: string, inner = new Map()) {
+  const drawing = drawingOf(given)
+  return { id, drawing, layout: layoutOf(layoutInputOf(drawing, inner)), inner }
+}
 
 describe('the drawing of a net', () => {
   it('has one part for a list, whatever its length, and small ones for joins that a notation adds', () => {
@@ -133,11 +139,6 @@ describe('the drawing of a net', () => {
 })
 
 describe('the scene', () => {
-  const level = (given: Net, id: string, inner = new Map()) => {
-    const drawing = drawingOf(given)
-    return { id, drawing, layout: layoutOf(layoutInputOf(drawing, inner)), inner }
-  }
-
   it('contains an open nested workflow inside the part of its node', () => {
     const child = level(net([node('x', ['y'], undo('un.x')), node('y')]), 'child')
     const top = level(net([node('a', ['b']), node('b')]), 'top', new Map([[0, child]]))
@@ -157,6 +158,19 @@ describe('the scene', () => {
     const at = scene.pointAt[0]! * 2
     expect(scene.points[at]).toBeCloseTo(scene.x[0]! + scene.w[0]! / 2, 1)
     expect(scene.points[at + 1]).toBeCloseTo(scene.y[0]! + scene.h[0]!, 1)
+  })
+})
+
+describe('the arrow keys', () => {
+  it('lead along the links, and to the neighbour in the same layer', () => {
+    const scene = sceneOf(level(net([node('a', ['b', 'c']), node('b', ['d']), node('c', ['d']), node('d')]), ''))
+    const [a, b, c, d] = [0, 1, 2, 3]
+    expect([b, c]).toContain(neighbour(scene, a, 'down'))
+    expect(neighbour(scene, b, 'down')).toBe(d)
+    expect(neighbour(scene, c, 'up')).toBe(a)
+    expect(neighbour(scene, a, 'up')).toBeNull()
+    const beside = neighbour(scene, b, 'right') ?? neighbour(scene, b, 'left')
+    expect(beside).toBe(c)
   })
 })
 

@@ -7,6 +7,34 @@ export interface Reason {
   readonly [fact: string]: unknown
 }
 
+export interface ReasonLine {
+  readonly text: string
+  readonly command: string | null
+  /** How many nested workflows it is inside. */
+  readonly depth: number
+}
+
+/** A nested workflow waits for something itself, and so on: the reasons inside follow their own. */
+export function reasonLines(reasons: readonly Reason[], depth = 0): readonly ReasonLine[] {
+  return reasons.flatMap((reason) => {
+    const line = { text: reason.text, command: commandFor(reason), depth }
+    if (reason.kind !== 'child' || !Array.isArray(reason['waits'])) return [line]
+    const inside = (reason['waits'] as readonly Wait[]).flatMap(({ node, reasons: own }) =>
+      reasonLines(own, depth + 1).map((one) => (one.depth === depth + 1 ? named(one, node) : one)),
+    )
+    return [line, ...inside]
+  })
+}
+
+interface Wait {
+  readonly node: string | null
+  readonly reasons: readonly Reason[]
+}
+
+function named(line: ReasonLine, node: string | null): ReasonLine {
+  return node === null ? line : { ...line, text: `${node}: ${line.text}` }
+}
+
 export function commandFor(reason: Reason): string | null {
   const fact = (name: string): string | null => {
     const value = reason[name]

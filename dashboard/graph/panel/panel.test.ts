@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { commandFor } from './commands.ts'
+import { commandFor, reasonLines } from './commands.ts'
 import { memberText } from './member.ts'
 
 describe('a member of a JSON text', () => {
@@ -21,6 +21,29 @@ describe('a member of a JSON text', () => {
         }
       }),
     )
+  })
+})
+
+describe('the reasons', () => {
+  it('of a nested workflow are followed by what it waits for itself', () => {
+    const gate = { kind: 'gate', text: 'waits for people', gate: 'g' }
+    const inner = {
+      kind: 'child',
+      text: 'c2 is running',
+      child: { id: 'c2' },
+      waits: [{ node: 'ok', reasons: [gate] }],
+    }
+    const outer = {
+      kind: 'child',
+      text: 'c1 is running',
+      child: { id: 'c1' },
+      waits: [{ node: 'sub', reasons: [inner] }],
+    }
+    expect(reasonLines([outer])).toEqual([
+      { text: 'c1 is running', command: 'petrel why c1', depth: 0 },
+      { text: 'sub: c2 is running', command: 'petrel why c2', depth: 1 },
+      { text: 'ok: waits for people', command: 'petrel approve g', depth: 2 },
+    ])
   })
 })
 

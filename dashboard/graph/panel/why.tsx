@@ -6,7 +6,7 @@ import { State } from '../../ui/state.tsx'
 import type { Face } from '../canvas/picture.ts'
 import type { Source } from '../instance-model.ts'
 import type { Part } from '../model/drawing.ts'
-import { commandFor, type Reason } from './commands.ts'
+import { type Reason, reasonLines } from './commands.ts'
 
 /** Pages of the answer that are read to find a part; those at which something is come first. */
 const MOST_PAGES = 5
@@ -55,27 +55,27 @@ function Reasons({ source, part }: Pick<WhyProps, 'source' | 'part'>) {
   return (
     <section class="graph-why">
       <h3>Why it waits</h3>
-      {reasons === null ? (
-        <Before source={source} part={part} />
-      ) : (
-        <ul>
-          {reasons.slice(0, MOST_REASONS).map((reason, i) => {
-            const command = commandFor(reason)
-            return (
-              <li key={i}>
-                <bdi>{reason.text}</bdi>
-                {command !== null && (
-                  <div>
-                    <code>{command}</code> <CopyButton text={command} label="copy" />
-                  </div>
-                )}
-              </li>
-            )
-          })}
-          {reasons.length > MOST_REASONS && <li class="dim">and {reasons.length - MOST_REASONS} more</li>}
-        </ul>
-      )}
+      {reasons === null ? <Before source={source} part={part} /> : <Lines reasons={reasons} />}
     </section>
+  )
+}
+
+function Lines({ reasons }: { readonly reasons: readonly Reason[] }) {
+  const lines = reasonLines(reasons)
+  return (
+    <ul>
+      {lines.slice(0, MOST_REASONS).map(({ text, command, depth }, i) => (
+        <li key={i} style={{ marginLeft: `${Math.min(depth, 5)}rem` }}>
+          <bdi>{text}</bdi>
+          {command !== null && (
+            <div>
+              <code>{command}</code> <CopyButton text={command} label="copy" />
+            </div>
+          )}
+        </li>
+      ))}
+      {lines.length > MOST_REASONS && <li class="dim">and {lines.length - MOST_REASONS} more</li>}
+    </ul>
   )
 }
 
