@@ -60,6 +60,19 @@ onBothStores('runs of the inbox', (stage) => {
     })
   })
 
+  it('says what a run waits for, and of one that has ended nothing', async () => {
+    const { id } = (await submit('nobody.takes.v1')).body
+    const why = (await s.get(`/v1/runs/${id}/why`)).body
+    expect(why).toMatchObject({ run: { id, status: 'pending' }, now: expect.stringMatching(/Z$/) })
+    expect(why.reasons[0]).toMatchObject({
+      kind: 'worker',
+      type: 'nobody.takes.v1',
+      text: expect.stringContaining('no live worker'),
+    })
+    await s.post(`/v1/runs/${id}/cancel`)
+    expect((await s.get(`/v1/runs/${id}/why`)).body).toMatchObject({ run: { status: 'cancelled' }, reasons: [] })
+  })
+
   it('defaults are those of the table: priority 100, three executions, due now, queue default', async () => {
     const { run } = (await submit('defaults.a.v1')).body
     expect(run).toMatchObject({ priority: 100, max_attempts: 3, queue: 'default', idempotency_key: null })

@@ -29,7 +29,7 @@ describe('what the state of an instance permits', () => {
 
   it('of one that is paused, idle or undoes its work', () => {
     expect(permitted({ ...RUNNING, paused: true }).toSorted()).toEqual(['Cancel', 'Patch', 'Resume'])
-    expect(permitted({ ...RUNNING, state: 'idle' })).toContain('Start')
+    expect(permitted({ ...RUNNING, state: 'idle' }).toSorted()).toEqual(['Cancel', 'Patch', 'Pause', 'Start'])
     expect(permitted({ ...RUNNING, state: 'compensating', phase: 'undo' })).not.toContain('Cancel')
   })
 

@@ -49,6 +49,7 @@ export function whyNotFork({ state }: Instance): string | null {
 
 export function whyNotRetryNow({ state, paused }: Instance): string | null {
   if (ENDED.has(state)) return `it has ended: ${state}`
+  if (state === 'idle') return 'it has not been started'
   return paused ? 'it is paused: resume it' : null
 }
 

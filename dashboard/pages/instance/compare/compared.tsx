@@ -73,14 +73,14 @@ export function Compared({ here, there }: Both) {
   )
 }
 
-const NODE_WIDTH = '7.5rem'
+const NODE_WIDTH = 'minmax(5rem, 7.5rem)'
 const DASH = <span class="dim">–</span>
 
 const COLUMNS: readonly Column<ComparedStep>[] = [
   {
     key: 'name',
     title: 'Step',
-    width: 'minmax(8rem, 2fr)',
+    width: 'minmax(4rem, 2fr)',
     cell: ({ name }) => <bdi title={name.slice(0, 2000)}>{name.slice(0, 500)}</bdi>,
   },
   {
@@ -115,7 +115,7 @@ const COLUMNS: readonly Column<ComparedStep>[] = [
   {
     key: 'differs',
     title: 'Differs in',
-    width: 'minmax(7rem, 1fr)',
+    width: 'minmax(5rem, 1fr)',
     cell: ({ differs }) =>
       differs.length === 0 ? (
         <span class="dim">= nothing</span>
