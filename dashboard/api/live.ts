@@ -25,8 +25,8 @@ export interface Live<T> {
   readonly loading: ReadonlySignal<boolean>
   /** New data are there, and are shown when the pointer leaves, or by `show`. */
   readonly waiting: ReadonlySignal<boolean>
-  show(): void
-  refresh(): Promise<void>
+  readonly show: () => void
+  readonly refresh: () => Promise<void>
 }
 
 const POLL_MS = 3_000
@@ -54,10 +54,14 @@ export class LiveData<T> implements Live<T> {
   open(): void {
     const { concerns = () => true, everyMs = null, hold } = this.#options
     this.#stop.push(onChanges((changes) => (changes.areas.has('*') || concerns(changes)) && this.#soon()))
-    const clock = setInterval(() => {
-      if (document.hidden || liveness.value === 'paused') return
-      if (everyMs !== null || liveness.value === 'polling') this.#soon()
-    }, everyMs ?? POLL_MS)
+    const clock = setInterval(
+      () => {
+        if (document.hidden || liveness.value === 'paused') return
+        const since = performance.now() - this.#readAt
+        if (liveness.value === 'polling' || (everyMs !== null && since >= everyMs)) this.#soon()
+      },
+      Math.min(everyMs ?? POLL_MS, POLL_MS),
+    )
     this.#stop.push(() => clearInterval(clock))
     if (hold !== undefined) this.#stop.push(hold.subscribe((held) => !held && this.show()))
     void this.refresh()
@@ -70,13 +74,14 @@ export class LiveData<T> implements Live<T> {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
-  show(): void {
+  /** These two may be passed on by themselves. */
+  readonly show = (): void => {
     if (this.#next !== null) this.data.value = this.#next
     this.#next = null
     this.waiting.value = false
   }
 
-  async refresh(): Promise<void> {
+  readonly refresh = async (): Promise<void> => {
     if (this.#controller !== null) {
       this.#again = true
       return
