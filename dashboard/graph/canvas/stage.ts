@@ -238,6 +238,11 @@ export class Stage {
     canvas.width = Math.round(clientWidth * window.devicePixelRatio)
     canvas.height = Math.round(clientHeight * window.devicePixelRatio)
     if (isFirst || !this.#moved) this.#begin()
+    const { selected } = this.#shown
+    // A panel that opens beside the picture does not cover what it is about.
+    if (!isFirst && selected !== null && this.#on !== null && selected < this.#on.scene.parts.length) {
+      this.#camera = revealing(this.#camera, boxOf(this.#on.scene, selected), clientWidth, clientHeight)
+    }
     this.#paint()
   }
 
