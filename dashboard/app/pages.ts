@@ -59,4 +59,7 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/queues', title: 'Queues and limits', load: () => import('../pages/queues/queues.tsx') },
   { pattern: '/workers', title: 'Workers', load: () => import('../pages/workers/workers.tsx') },
   { pattern: '/schedules', title: 'Schedules', load: () => import('../pages/schedules/schedules.tsx') },
+  { pattern: '/instances/:id', title: 'Instance', load: () => import('../pages/instance/instance.tsx') },
+  { pattern: '/runs/:id', title: 'Run', load: () => import('../pages/run/run.tsx') },
+  { pattern: '/history', title: 'History file', load: () => import('../pages/history/history.tsx') },
 ]

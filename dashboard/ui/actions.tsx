@@ -10,7 +10,10 @@ import { refusal } from '../api/session.ts'
 import { CopyButton } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { Problem } from './problem.tsx'
+import { quoted } from './shell.ts'
 import { toast } from './toast.tsx'
+
+export { quoted }
 
 export interface Action {
   readonly id: string
@@ -83,11 +86,6 @@ export function curlOf({ method, path, body }: NonNullable<Action['request']>): 
   const data = body === undefined ? '' : ` -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`
   const verb = method === 'GET' ? '' : ` -X ${method}`
   return `curl -s${verb} -H "Authorization: Bearer $PETREL_KEY" ${quoted(`${window.location.origin}${path}`)}${data}`
-}
-
-/** For a POSIX shell. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** The menu of `.`: every action of the page with its reason, key and commands. */

@@ -91,17 +91,18 @@ export function DownloadButton({
   readonly name: string
   readonly type?: string
 }) {
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([text], { type }))
-    const link = document.createElement('a')
-    link.href = url
-    link.download = name
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(url), 10_000)
-  }
   return (
-    <button type="button" class="small plain" onClick={save}>
+    <button type="button" class="small plain" onClick={() => saveAs(text, name, type)}>
       ⤓ download
     </button>
   )
+}
+
+export function saveAs(text: string, name: string, type = 'application/json'): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -2,7 +2,7 @@
 import type { Why, WhyRun } from '../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../views/why-reasons.ts'
 import { Instance, instanceWire } from './instance.ts'
-import { runWire } from './run.ts'
+import { Run, runWire } from './run.ts'
 import { list, time as moment, named, nullable, object, text, uuid, type Value, whole, word } from './schema.ts'
 import { time, type Wire } from './value.ts'
 import { aboutWords, type Moments, reasonWords } from './why-words.ts'
@@ -53,7 +53,16 @@ export function whyWire({ instance, now, about, waits, next }: Why): Value<typeo
   }
 }
 
-export function whyRunWire({ run, now, reasons }: WhyRun): Wire {
+export const WhyRunReply = named(
+  'WhyRun',
+  object({
+    run: Run,
+    now: moment("The store's clock."),
+    reasons: list(WhyReason, 'Empty: it has ended.'),
+  }),
+)
+
+export function whyRunWire({ run, now, reasons }: WhyRun): Value<typeof WhyRunReply> {
   return { run: runWire(run), now: time(now), reasons: reasons.map(reasonWire) }
 }
 

@@ -4,7 +4,7 @@ import { pressureHeaders } from '../../http/queue-pressure.ts'
 import { debounceRun } from '../../operations/debounced/debounced.ts'
 import { cancelRun, deleteRun, redriveRun, retryRunNow } from '../../operations/runs/change.ts'
 import { submitRun } from '../../operations/runs/enqueue.ts'
-import { listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
+import { explainRun, listInboxRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { countFoundRuns, findRuns } from '../../operations/search/search.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
@@ -15,6 +15,7 @@ import { Counts, countsWire, QUERY } from '../../wire/requests/search.ts'
 import { SubmitRequest, submitAsked, submitDebounce } from '../../wire/requests/submit.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
+import { WhyRunReply, whyRunWire } from '../../wire/why.ts'
 import { route } from '../context.ts'
 import { aboutRun } from './run-problem.ts'
 
@@ -133,6 +134,19 @@ export const RUN_ROUTES = [
       const { rows, more } = await aboutRun('change', perform(runHistory, { id, ...query }))
       return { events: rows.map(runEventWire), next_after: more ? query.after + query.limit : null }
     },
+  ),
+
+  route(
+    'GET /v1/runs/:id/why',
+    {
+      tag: 'Inbox',
+      summary: 'What a run waits for',
+      does: explainRun,
+      description: 'Any run. Every reason has a `kind`, its facts and a sentence.',
+      answers: { '200': { description: 'The reasons, as of `now`.', schema: WhyRunReply } },
+      errors: ['not_found'],
+    },
+    async ({ params, perform }) => whyRunWire(await aboutRun('change', perform(explainRun, params))),
   ),
 
   route(

@@ -47,10 +47,30 @@ onBothStores('runs of the inbox', (stage) => {
       tenant: null,
       instance_id: null,
       node: null,
+      item: null,
+      role: 'work',
+      deferred: false,
+      unknown: false,
+      dead_letter: false,
+      started_at: null,
+      finished_at: null,
       cancel_requested: false,
       paused: false,
       error: null,
     })
+  })
+
+  it('says what a run waits for, and of one that has ended nothing', async () => {
+    const { id } = (await submit('nobody.takes.v1')).body
+    const why = (await s.get(`/v1/runs/${id}/why`)).body
+    expect(why).toMatchObject({ run: { id, status: 'pending' }, now: expect.stringMatching(/Z$/) })
+    expect(why.reasons[0]).toMatchObject({
+      kind: 'worker',
+      type: 'nobody.takes.v1',
+      text: expect.stringContaining('no live worker'),
+    })
+    await s.post(`/v1/runs/${id}/cancel`)
+    expect((await s.get(`/v1/runs/${id}/why`)).body).toMatchObject({ run: { status: 'cancelled' }, reasons: [] })
   })
 
   it('defaults are those of the table: priority 100, three executions, due now, queue default', async () => {
