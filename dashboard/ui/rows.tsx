@@ -28,6 +28,8 @@ export interface RowsProps<Row> {
   readonly hrefOf?: (row: Row) => string
   readonly onSelect?: (row: Row) => void
   readonly held?: Signal<boolean>
+  /** Set while the list is scrolled away from its beginning, where new rows would move what is read. */
+  readonly away?: Signal<boolean>
   /** Called when the end comes into view. */
   readonly onEnd?: () => void
   /** Instead of rows, where there are none. */
@@ -40,7 +42,7 @@ export const ROW_HEIGHT = 34
 const BEYOND = 8
 
 export function Rows<Row>(props: RowsProps<Row>) {
-  const { label, rows, columns, keyOf, hrefOf, onSelect, held, onEnd, empty, height } = props
+  const { label, rows, columns, keyOf, hrefOf, onSelect, held, away, onEnd, empty, height } = props
   const selected = useSignal<string | null>(null)
   const narrow = useNarrow()
   const { viewport, first, last, scrolled } = useVisible(rows.length)
@@ -70,7 +72,10 @@ export function Rows<Row>(props: RowsProps<Row>) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard
         tabIndex={0}
         style={{ height: height ?? `min(${rows.length * ROW_HEIGHT + 2}px, 70vh)` }}
-        onScroll={scrolled}
+        onScroll={(event) => {
+          scrolled(event)
+          if (away !== undefined) away.value = event.currentTarget.scrollTop > 0
+        }}
         onMouseEnter={() => hold(true)}
         onMouseLeave={() => hold(false)}
       >
