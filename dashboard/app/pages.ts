@@ -56,4 +56,9 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
 export const PAGES: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', load: () => import('../pages/overview/overview.tsx') },
   { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
+  { pattern: '/runs', title: 'Runs', load: () => import('../pages/runs/runs.tsx') },
+  { pattern: '/operations', title: 'Bulk operations', load: () => import('../pages/operations/operations.tsx') },
+  { pattern: '/operations/:id', title: 'Bulk operation', load: () => import('../pages/operations/operation.tsx') },
+  { pattern: '/errors', title: 'Errors', load: () => import('../pages/errors/errors.tsx') },
+  { pattern: '/errors/:fingerprint', title: 'Error group', load: () => import('../pages/errors/group.tsx') },
 ]
