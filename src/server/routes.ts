@@ -2,6 +2,7 @@
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
+import { CHANGES_ROUTES } from './changes/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { ERROR_ROUTES } from './errors/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
@@ -12,7 +13,9 @@ import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
+import { NET_ROUTES } from './nets/routes.ts'
 import { OPENAPI_ROUTES } from './openapi/routes.ts'
+import { OVERVIEW_ROUTES } from './overview/routes.ts'
 import { PAUSE_ROUTES } from './pauses/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
@@ -31,6 +34,9 @@ export const CORE_ROUTES = [
   ...BULK_ROUTES,
   ...ERROR_ROUTES,
   ...QUEUE_ROUTES,
+  ...OVERVIEW_ROUTES,
+  ...NET_ROUTES,
+  ...CHANGES_ROUTES,
 ]
 
 /** Of the server itself. */
