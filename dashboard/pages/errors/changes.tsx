@@ -81,7 +81,7 @@ function StateDialog(props: ChangeProps & { readonly change: 'resolve' | 'reopen
       }}
     >
       <p>{WORDS[change].hint}.</p>
-      <TextField label="Reason (optional, shown with the group)" value={reason} maxLength={1_000} />
+      <TextField label="Reason (optional, shown with the group)" value={reason} maxLength={1_000} autofocus />
     </ActionDialog>
   )
 }
@@ -132,7 +132,7 @@ function IgnoreDialog({ group: { fingerprint }, onClose, onChanged }: ChangeProp
         {choose('for', 'For a time')}
       </fieldset>
       {how.value === 'times' ? (
-        <TextField label="Times" value={times} inputMode="numeric" />
+        <TextField label="Times" value={times} inputMode="numeric" autofocus />
       ) : (
         <TextField label="For how long: 30m, 12h, 7d" value={span} />
       )}

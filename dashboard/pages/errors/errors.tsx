@@ -22,43 +22,35 @@ const PAGE = 200
 const MOST_PAGES = 10
 
 const COLUMNS: readonly Column<Group>[] = [
-  { key: 'state', title: 'State', width: '8.5rem', cell: (group) => <GroupState group={group} /> },
+  { key: 'state', title: 'State', width: 'minmax(5rem, 7rem)', cell: (group) => <GroupState group={group} /> },
   {
     key: 'message',
     title: 'Message',
-    width: 'minmax(8rem, 3fr)',
+    width: 'minmax(5rem, 3fr)',
     cell: ({ fingerprint, message }) => (
       <a href={href(`/errors/${fingerprint}`)} title={message}>
         <bdi>{message === '' ? 'no message' : message}</bdi>
       </a>
     ),
   },
-  { key: 'code', title: 'Code', width: 'minmax(5rem, 1fr)', optional: true, cell: ({ code }) => <Text text={code} /> },
-  { key: 'type', title: 'Type', width: 'minmax(5rem, 1fr)', optional: true, cell: ({ type }) => <Text text={type} /> },
+  { key: 'code', title: 'Code', width: 'minmax(4rem, 1fr)', optional: true, cell: ({ code }) => <Text text={code} /> },
   {
-    key: 'node',
-    title: 'Step',
-    width: 'minmax(4rem, 0.7fr)',
+    key: 'work',
+    title: 'Work',
+    width: 'minmax(5rem, 1.2fr)',
     optional: true,
-    cell: ({ node }) => <Text text={node} />,
+    cell: ({ type, node }) => <Text text={node === null ? type : `${type}, step ${node}`} />,
   },
   {
     key: 'in',
     title: 'In',
-    width: 'minmax(5rem, 1fr)',
+    width: 'minmax(4rem, 0.8fr)',
     optional: true,
     cell: ({ definitions }) => <Text text={definitions.join(', ')} />,
   },
-  {
-    key: 'workers',
-    title: 'Workers',
-    width: 'minmax(5rem, 1fr)',
-    optional: true,
-    cell: ({ workers }) => <Text text={workers.join(', ')} />,
-  },
-  { key: 'count', title: 'Count', width: '5.5rem', numeric: true, cell: (group) => <Count group={group} /> },
-  { key: 'first', title: 'First', width: '6.5rem', optional: true, cell: ({ first_seen: at }) => <Moment at={at} /> },
-  { key: 'last', title: 'Last', width: '6.5rem', cell: ({ last_seen: at }) => <Moment at={at} /> },
+  { key: 'count', title: 'Count', width: '4.5rem', numeric: true, cell: (group) => <Count group={group} /> },
+  { key: 'first', title: 'First', width: '7.5rem', optional: true, cell: ({ first_seen: at }) => <Moment at={at} /> },
+  { key: 'last', title: 'Last', width: 'minmax(5rem, 7.5rem)', cell: ({ last_seen: at }) => <Moment at={at} /> },
 ]
 
 export default function Errors() {
@@ -70,7 +62,10 @@ export default function Errors() {
   useEffect(() => {
     pages.value = 1
   }, [key])
-  const live = useLive(key, (signal) => readGroups(states, text, pages.peek(), signal), { hold: held })
+  const live = useLive(key, (signal) => readGroups(states, text, pages.peek(), signal), {
+    hold: held,
+    concerns: ({ areas }) => areas.has('errors'),
+  })
   const last = useRef<Found | null>(null)
   if (live.data.value !== null) last.current = live.data.value
   const found = last.current
@@ -212,7 +207,7 @@ function DeadLetters() {
   const live = useLive(
     'dead letters',
     async (signal) => (await api('GET /v1/runs/counts', { query: { q: 'dead:true' }, signal })).counts,
-    { atMostEveryMs: 5_000 },
+    { atMostEveryMs: 5_000, concerns: ({ areas }) => areas.has('errors') || areas.has('runs') },
   )
   const counts = live.data.value ?? []
   const count = counts.reduce((sum, one) => sum + one.count, 0)

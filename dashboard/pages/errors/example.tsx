@@ -10,7 +10,7 @@ type Run = NonNullable<Answer<'GET /v1/error-groups/:fingerprint'>['example']>
 
 /** Where a look at the failure begins: the instance with the failed step selected, or the run. */
 export function exampleHref({ last_instance_id: instance, last_run_id: run, node }: ErrorGroup): string {
-  return instance === null ? href(`/runs/${run}`) : href(`/instances/${instance}`, { node })
+  return instance === null ? href(`/runs/${run}`) : href(`/instances/${instance}`, { step: node })
 }
 
 export function Example({ group, run }: { readonly group: ErrorGroup; readonly run: Run | null }) {
@@ -36,12 +36,44 @@ export function Example({ group, run }: { readonly group: ErrorGroup; readonly r
             )}
             , attempt {run.attempt} of {run.max_attempts} · <a href={href(`/runs/${run.id}`)}>run</a>
           </p>
-          <h3>Error</h3>
-          <JsonValue value={run.error ?? run.last_error} label="Error" />
+          <ErrorText error={run.error} message={run.last_error} />
           <h3>Input</h3>
           <JsonValue value={run.payload} name={`${run.id}-input.json`} label="Input" />
         </>
       )}
     </section>
+  )
+}
+
+interface Reported {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly details?: { readonly stack?: unknown }
+}
+
+/** The message first; the stack and what else was reported on request. */
+function ErrorText({ error, message }: { readonly error: unknown; readonly message: string | null }) {
+  const reported = (typeof error === 'object' && error !== null ? error : {}) as Reported
+  const stack = reported.details?.stack
+  return (
+    <>
+      <h3>Error</h3>
+      <p class="error-text">
+        {typeof reported.code === 'string' && <code>{reported.code}</code>}{' '}
+        <bdi>{typeof reported.message === 'string' ? reported.message : (message ?? 'no message')}</bdi>
+      </p>
+      {typeof stack === 'string' && (
+        <details>
+          <summary>Stack</summary>
+          <pre>{stack}</pre>
+        </details>
+      )}
+      {error !== null && (
+        <details>
+          <summary>As it was reported</summary>
+          <JsonValue value={error} label="Error" />
+        </details>
+      )}
+    </>
   )
 }

@@ -11,6 +11,7 @@ import { Problem } from '../../ui/problem.tsx'
 import { filter } from '../../ui/search/query.ts'
 import { type Change, ChangeDialog, changesOf } from './changes.tsx'
 import { Example } from './example.tsx'
+import { Members } from './members.tsx'
 import { type ErrorGroup, GroupState, instancesOf, isOfRuns, runsOf, unrepaired } from './parts.tsx'
 import { type Left, Repair, useLeft, useRepairs } from './repair.tsx'
 
@@ -24,7 +25,7 @@ export default function ErrorGroupPage({ params }: { readonly params: Readonly<R
   const live = useLive<Read>(
     `error group ${fingerprint}`,
     (signal) => api('GET /v1/error-groups/:fingerprint', { params: { fingerprint }, signal }),
-    { atMostEveryMs: 2_000 },
+    { atMostEveryMs: 2_000, concerns: ({ areas }) => areas.has('errors') },
   )
   const read = live.data.value
   if (read === null) {
@@ -33,7 +34,7 @@ export default function ErrorGroupPage({ params }: { readonly params: Readonly<R
   return (
     <>
       {live.error.value !== null && <Problem error={live.error.value} />}
-      <Group read={read} refresh={live.refresh} />
+      <Group read={read} refresh={() => live.refresh()} />
     </>
   )
 }
@@ -71,6 +72,7 @@ function Group({ read: { group, example }, refresh }: { readonly read: Read; rea
         <div>
           <Repair group={group} left={left} repairs={repairs} />
           <Facts group={group} />
+          <Members group={group} />
         </div>
         <Example group={group} run={example} />
       </div>

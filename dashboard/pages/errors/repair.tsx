@@ -3,6 +3,8 @@ import { useRef } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { type Live, useLive } from '../../api/live.ts'
 import { href } from '../../browser/router.ts'
+import { ActionButton } from '../../ui/actions.tsx'
+import { stopOrResume } from '../../ui/bulk/operation-actions.ts'
 import { choiceOf } from '../../ui/bulk/orders.ts'
 import { type Operation, Progress } from '../../ui/bulk/progress-bar.tsx'
 import { Moment } from '../../ui/moments.tsx'
@@ -35,7 +37,7 @@ export function useLeft(group: ErrorGroup): Live<Left> {
         more: counts.some(({ more }) => more),
       }
     },
-    { everyMs: EVERY_MS },
+    { everyMs: EVERY_MS, concerns: ({ instances, more, areas }) => more || instances.size > 0 || areas.has('runs') },
   )
 }
 
@@ -46,7 +48,7 @@ export function useRepairs(group: ErrorGroup): Live<readonly Operation[]> {
       const { operations } = await api('GET /v1/operations', { query: { limit: OPERATIONS }, signal })
       return operations.filter((one): one is Operation => 'action' in one && concerns(one, group)).slice(0, SHOWN)
     },
-    { everyMs: EVERY_MS },
+    { everyMs: EVERY_MS, concerns: ({ areas }) => areas.has('operations') },
   )
 }
 
@@ -78,18 +80,23 @@ export function Repair({
       </p>
       {(repairs.data.value ?? []).map((operation) => (
         <div key={operation.id} class="repair-operation">
-          <p>
-            <a href={href(`/operations/${operation.id}`)}>{choiceOf(operation.target, operation.action).label}</a>{' '}
-            <span class="dim">
-              {operation.state}, ordered <Moment at={operation.created_at} /> by{' '}
-              <bdi>{operation.actor ?? 'a caller without a name'}</bdi>
-              {operation.reason !== null && (
-                <>
-                  : <bdi>{operation.reason}</bdi>
-                </>
-              )}
-            </span>
-          </p>
+          <div class="row">
+            <p class="grow">
+              <a href={href(`/operations/${operation.id}`)}>{choiceOf(operation.target, operation.action).label}</a>{' '}
+              <span class="dim">
+                {operation.state}, ordered <Moment at={operation.created_at} /> by{' '}
+                <bdi>{operation.actor ?? 'a caller without a name'}</bdi>
+                {operation.reason !== null && (
+                  <>
+                    : <bdi>{operation.reason}</bdi>
+                  </>
+                )}
+              </span>
+            </p>
+            {operation.state !== 'completed' && (
+              <ActionButton small action={stopOrResume(operation, () => repairs.refresh())} />
+            )}
+          </div>
           <Progress operation={operation} />
         </div>
       ))}

@@ -3,6 +3,7 @@ import type { Answer } from '../../api/answer.ts'
 import { href } from '../../browser/router.ts'
 import { Moment, Took } from '../../ui/moments.tsx'
 import type { Column } from '../../ui/rows.tsx'
+import { shortId } from '../../ui/search/short-id.ts'
 import { State } from '../../ui/state.tsx'
 
 export type ListedInstance = Answer<'GET /v1/instances'>['instances'][number]
@@ -33,18 +34,18 @@ function column(
 const optional = { optional: true }
 
 export const COLUMNS: readonly Column<ListedInstance>[] = [
-  column('state', 'State', '9rem', ({ state, paused }) => (
+  column('state', 'State', 'minmax(6rem, 8.5rem)', ({ state, paused }) => (
     <>
       <State state={state} /> {paused && <span title="paused">Ⅱ</span>}
     </>
   )),
-  column('name', 'Name', 'minmax(7rem, 2fr)', (instance) => <Name instance={instance} />),
-  column('id', 'Id', 'minmax(5rem, 1fr)', ({ id }) => <code title={id}>{id}</code>, optional),
+  column('name', 'Name', 'minmax(5rem, 2fr)', (instance) => <Name instance={instance} />),
+  column('id', 'Id', 'minmax(5rem, 1fr)', ({ id }) => <code title={id}>{shortId(id)}</code>, optional),
   column('notation', 'Notation', '5rem', ({ dialect }) => dialect, optional),
   column('outcome', 'Outcome', '7rem', ({ outcome }) => outcome ?? <Nothing />, optional),
   column('reason', 'Reason', 'minmax(6rem, 1fr)', ({ reason }) => <Text text={reason} />, optional),
   column('key', 'Start key', 'minmax(6rem, 1fr)', ({ start_key: key }) => <Text text={key} />, optional),
-  column('created', 'Created', '7rem', ({ created_at: at }) => <Moment at={at} />),
+  column('created', 'Created', 'minmax(5rem, 7.5rem)', ({ created_at: at }) => <Moment at={at} />),
   column('took', 'Took', '6rem', ({ created_at: from, ended_at: to }) => <Took from={from} to={to} />, {
     numeric: true,
     optional: true,
@@ -117,7 +118,7 @@ function Retry({ of }: { readonly of: string | null }) {
   if (of === null) return <Nothing />
   return (
     <a href={href(`/instances/${of}`)} title={of}>
-      <code>{of}</code>
+      <code>{shortId(of)}</code>
     </a>
   )
 }

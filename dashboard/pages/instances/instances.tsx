@@ -22,6 +22,7 @@ const SOURCE: SearchSource<ListedInstance> = {
   of: 'instances',
   stateField: 'state',
   idOf: ({ id }) => String(id),
+  concerns: ({ instances, more }) => more || instances.size > 0,
   load: async (q, before, signal) => {
     const query = { q, limit: PAGE, ...(before === null ? {} : { before }) }
     const { instances, next_before: next, complete } = await api('GET /v1/instances', { query, signal })

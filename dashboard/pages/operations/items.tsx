@@ -10,6 +10,7 @@ import { Moment } from '../../ui/moments.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { type Column, Rows } from '../../ui/rows.tsx'
 import { FreshChip, ListFoot } from '../../ui/search/foot.tsx'
+import { shortId } from '../../ui/search/short-id.ts'
 import { State } from '../../ui/state.tsx'
 
 type Item = Answer<'GET /v1/operations/:id/items'>['items'][number]
@@ -27,6 +28,8 @@ export function Items({ operation }: { readonly operation: Operation }) {
   const list: PagedList<Item> = usePaged<Item>(`items ${id} ${result}`, {
     idOf: (item) => item.id,
     hold,
+    everyMs: operation.state === 'running' ? 2_000 : null,
+    concerns: ({ areas }) => areas.has('operations'),
     load: async (before, signal) => {
       const query = {
         limit: PAGE,
@@ -82,11 +85,16 @@ export function Items({ operation }: { readonly operation: Operation }) {
 function columnsOf({ target }: Operation): readonly Column<Item>[] {
   const link = (id: string): preact.ComponentChildren => (
     <a href={href(`/${target}/${id}`)} title={id}>
-      <code>{id}</code>
+      <code>{shortId(id)}</code>
     </a>
   )
   return [
-    { key: 'state', title: 'Result', width: '8rem', cell: ({ state }) => <State state={LOOKS[state]} label={state} /> },
+    {
+      key: 'state',
+      title: 'Result',
+      width: 'minmax(6rem, 8rem)',
+      cell: ({ state }) => <State state={LOOKS[state]} label={state} />,
+    },
     {
       key: 'id',
       title: target === 'instances' ? 'Instance' : 'Run',

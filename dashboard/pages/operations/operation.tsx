@@ -4,6 +4,7 @@ import { api } from '../../api/client.ts'
 import { useLive } from '../../api/live.ts'
 import { href } from '../../browser/router.ts'
 import { type Action, ActionButton, ActionDialog, usePageActions } from '../../ui/actions.tsx'
+import { stopOrResume } from '../../ui/bulk/operation-actions.ts'
 import { TextField } from '../../ui/bulk/order-dialog.tsx'
 import { notARate, rateOf } from '../../ui/bulk/orders.ts'
 import { type Operation, Progress } from '../../ui/bulk/progress-bar.tsx'
@@ -23,9 +24,10 @@ export default function OperationPage({ params }: { readonly params: Readonly<Re
     },
     { everyMs: 2_000 },
   )
+  const refresh = (): Promise<void> => live.refresh()
   const operation = live.data.value
   const pacing = useSignal(false)
-  const actions = operation === null ? [] : actionsOf(operation, live.refresh, pacing)
+  const actions = operation === null ? [] : actionsOf(operation, refresh, pacing)
   usePageActions(actions, [operation?.id, operation?.state, operation?.rate_per_minute])
   if (operation === null) {
     return live.error.value === null ? <p class="dim">Loading …</p> : <Problem error={live.error.value} />
@@ -55,7 +57,7 @@ export default function OperationPage({ params }: { readonly params: Readonly<Re
           onClose={() => {
             pacing.value = false
           }}
-          onChanged={live.refresh}
+          onChanged={refresh}
         />
       )}
     </>
@@ -63,7 +65,7 @@ export default function OperationPage({ params }: { readonly params: Readonly<Re
 }
 
 function Facts({ operation }: { readonly operation: Operation }) {
-  const { id, actor, reason, tenant, selecting, created_at: created, ended_at: ended } = operation
+  const { id, actor, reason, tenant, state, selecting, created_at: created, ended_at: ended } = operation
   return (
     <dl class="facts">
       <dt>Query</dt>
@@ -87,7 +89,7 @@ function Facts({ operation }: { readonly operation: Operation }) {
       <dd>{reason === null ? <span class="dim">none was given</span> : <bdi>{reason}</bdi>}</dd>
       {ended !== null && (
         <>
-          <dt>Ended</dt>
+          <dt>{state === 'stopped' ? 'Stopped' : 'Ended'}</dt>
           <dd>
             <Moment at={ended} />, after <Took from={created} to={ended} />
           </dd>
@@ -101,50 +103,16 @@ function Facts({ operation }: { readonly operation: Operation }) {
   )
 }
 
-function actionsOf(
-  { id, state, rate_per_minute: rate }: Operation,
-  refresh: () => Promise<void>,
-  pacing: Signal<boolean>,
-): readonly Action[] {
-  const ended = state === 'completed' ? 'it is completed' : null
-  const change = (path: 'stop' | 'resume', done: string) => async (): Promise<string> => {
-    if (path === 'stop') await api('POST /v1/operations/:id/stop', { params: { id } })
-    else await api('POST /v1/operations/:id/resume', { params: { id } })
-    await refresh()
-    return done
-  }
-  const stopOrResume: Action =
-    state === 'stopped'
-      ? {
-          id: 'resume',
-          label: 'Resume',
-          hint: 'Continue with the items that have no result',
-          scope: 'admin',
-          key: 'r',
-          command: `petrel bulk resume ${id}`,
-          request: { method: 'POST', path: `/v1/operations/${id}/resume` },
-          run: change('resume', 'The operation continues.'),
-        }
-      : {
-          id: 'stop',
-          label: 'Stop',
-          hint: 'Actions that are being performed end; no further one begins',
-          scope: 'admin',
-          danger: true,
-          key: 's',
-          unavailable: ended,
-          command: `petrel bulk stop ${id}`,
-          request: { method: 'POST', path: `/v1/operations/${id}/stop` },
-          run: change('stop', 'The operation is stopped. What was changed stays changed.'),
-        }
+function actionsOf(operation: Operation, refresh: () => Promise<void>, pacing: Signal<boolean>): readonly Action[] {
+  const { id, state, rate_per_minute: rate } = operation
   return [
-    stopOrResume,
+    stopOrResume(operation, refresh),
     {
       id: 'rate',
       label: 'Change the rate …',
       hint: rate === null ? 'no limit now' : `${rate} a minute now`,
       scope: 'admin',
-      unavailable: ended,
+      unavailable: state === 'completed' ? 'it is completed' : null,
       command: `petrel bulk rate ${id} ${rate ?? 'none'}`,
       request: { method: 'PATCH', path: `/v1/operations/${id}`, body: { rate_per_minute: rate } },
       run: () => {
@@ -180,7 +148,12 @@ function RateDialog({
         return wanted === null ? 'There is no limit any more.' : `At most ${wanted} a minute.`
       }}
     >
-      <TextField label="Items per minute, of all servers together (empty: no limit)" value={text} inputMode="numeric" />
+      <TextField
+        label="Items per minute, of all servers together (empty: no limit)"
+        value={text}
+        inputMode="numeric"
+        autofocus
+      />
     </ActionDialog>
   )
 }

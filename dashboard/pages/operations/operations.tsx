@@ -18,19 +18,21 @@ type Listed = Answer<'GET /v1/operations'>['operations'][number]
 const STATES = ['running', 'stopped', 'completed'] as const
 
 const COLUMNS: readonly Column<Listed>[] = [
-  column('state', 'State', '8rem', ({ state }) => <OperationState state={state} />),
-  column('action', 'Action', '10rem', (operation) => (
+  column('state', 'State', 'minmax(6rem, 8rem)', ({ state }) => <OperationState state={state} />),
+  column('action', 'Action', '8.5rem', (operation) => (
     <a href={href(`/operations/${operation.id}`)}>{acted(operation)}</a>
   )),
-  column('query', 'Query', 'minmax(8rem, 2fr)', (operation) => <QueryLink operation={operation} />),
-  column('progress', 'Progress', 'minmax(8rem, 1fr)', (operation) => <Short operation={operation} />),
-  column('rate', 'Per minute', '6rem', ({ rate_per_minute: rate }) => rate?.toLocaleString('en') ?? 'no limit', {
+  column('query', 'Query', 'minmax(8rem, 2fr)', (operation) => <QueryLink operation={operation} />, {
+    optional: true,
+  }),
+  column('progress', 'Progress', 'minmax(8rem, 1.6fr)', (operation) => <Short operation={operation} />),
+  column('rate', 'Per minute', '5.5rem', ({ rate_per_minute: rate }) => rate?.toLocaleString('en') ?? 'no limit', {
     numeric: true,
     optional: true,
   }),
-  column('actor', 'By', '7rem', ({ actor }) => <Text text={actor} />, { optional: true }),
+  column('actor', 'By', '5rem', ({ actor }) => <Text text={actor} />, { optional: true }),
   column('reason', 'Reason', 'minmax(6rem, 1fr)', ({ reason }) => <Text text={reason} />, { optional: true }),
-  column('created', 'Ordered', '7rem', ({ created_at: at }) => <Moment at={at} />),
+  column('created', 'Ordered', '7.5rem', ({ created_at: at }) => <Moment at={at} />, { optional: true }),
 ]
 
 function column(
@@ -53,6 +55,7 @@ export default function Operations() {
   const list: PagedList<Listed> = usePaged<Listed>(`operations ${state}`, {
     idOf: ({ id }) => String(id),
     hold,
+    concerns: ({ areas }) => areas.has('operations'),
     load: async (before, signal) => {
       const query = { limit: 100, ...(before === null ? {} : { before }), ...(state === null ? {} : { state }) }
       const { operations, next_before: next } = await api('GET /v1/operations', { query, signal })

@@ -4,6 +4,7 @@ import { href } from '../../browser/router.ts'
 import { Moment } from '../../ui/moments.tsx'
 import type { Column } from '../../ui/rows.tsx'
 import { filter } from '../../ui/search/query.ts'
+import { shortId } from '../../ui/search/short-id.ts'
 import { State } from '../../ui/state.tsx'
 
 export type ListedRun = Answer<'GET /v1/runs'>['runs'][number]
@@ -28,17 +29,17 @@ function column(
 const optional = { optional: true }
 
 export const COLUMNS: readonly Column<ListedRun>[] = [
-  column('status', 'Status', '8rem', ({ status, paused }) => (
+  column('status', 'Status', 'minmax(6rem, 8rem)', ({ status, paused }) => (
     <>
       <State state={status} /> {paused && <span title="paused">Ⅱ</span>}
     </>
   )),
-  column('type', 'Type', 'minmax(7rem, 2fr)', ({ id, type }) => (
+  column('type', 'Type', 'minmax(5rem, 2fr)', ({ id, type }) => (
     <a href={href(`/runs/${id}`)} title={type}>
       <bdi>{type}</bdi>
     </a>
   )),
-  column('id', 'Id', 'minmax(5rem, 1fr)', ({ id }) => <code title={id}>{id}</code>, optional),
+  column('id', 'Id', 'minmax(5rem, 1fr)', ({ id }) => <code title={id}>{shortId(id)}</code>, optional),
   column('node', 'Step', 'minmax(5rem, 1fr)', ({ node }) => <Text text={node} />, optional),
   column('queue', 'Queue', '7rem', ({ queue }) => <Filter field="queue" value={queue} />, optional),
   column('attempt', 'Attempts', '5rem', ({ attempt, max_attempts: most }) => `${attempt} of ${most}`, {
@@ -53,7 +54,7 @@ export const COLUMNS: readonly Column<ListedRun>[] = [
     optional,
   ),
   column('instance', 'Instance', '7rem', ({ instance_id: id, node }) => <Instance id={id} node={node} />, optional),
-  column('created', 'Created', '7rem', ({ created_at: at }) => <Moment at={at} />),
+  column('created', 'Created', 'minmax(5rem, 7.5rem)', ({ created_at: at }) => <Moment at={at} />),
   column('due', 'Due', '7rem', ({ run_at: at, paused }) => (paused ? <>paused</> : <Moment at={at} />), optional),
   column('error', 'Error', 'minmax(6rem, 2fr)', (run) => <Text text={errorText(run)} />, optional),
   column('key', 'Key', 'minmax(5rem, 1fr)', ({ idempotency_key: key }) => <Text text={key} />, optional),
@@ -86,8 +87,8 @@ function Filter({ field, value }: { readonly field: string; readonly value: stri
 function Instance({ id, node }: { readonly id: string | null; readonly node: string | null }) {
   if (id === null) return <span class="dim">–</span>
   return (
-    <a href={href(`/instances/${id}`, { node })} title={id}>
-      <code>{id}</code>
+    <a href={href(`/instances/${id}`, { step: node })} title={id}>
+      <code>{shortId(id)}</code>
     </a>
   )
 }

@@ -15,6 +15,7 @@ const SOURCE: SearchSource<ListedRun> = {
   of: 'runs',
   stateField: 'status',
   idOf: ({ id }) => String(id),
+  concerns: ({ areas, more }) => more || areas.has('runs'),
   load: async (q, before, signal) => {
     const query = { q, limit: PAGE, ...(before === null ? {} : { before }) }
     const { runs, next_before: next, complete } = await api('GET /v1/runs', { query, signal })

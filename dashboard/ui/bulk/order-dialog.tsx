@@ -67,7 +67,7 @@ export function OrderDialog(props: OrderDialogProps) {
       <p class="dim">{choice.effect}</p>
       {action.value === 'pause' && <Timeouts timeouts={timeouts} />}
       <div class="fields">
-        <TextField label="At most per minute (empty: no limit)" value={rate} inputMode="numeric" />
+        <TextField label="Per minute (empty: no limit)" value={rate} inputMode="numeric" autofocus />
         <TextField label="Reason (shown with the operation)" value={reason} maxLength={1_000} />
       </div>
       {failure !== null && <Problem error={failure} />}
@@ -157,8 +157,9 @@ export function TextField(props: {
   readonly value: Signal<string>
   readonly inputMode?: 'numeric'
   readonly maxLength?: number
+  readonly autofocus?: boolean
 }) {
-  const { label, value, inputMode, maxLength } = props
+  const { label, value, inputMode, maxLength, autofocus } = props
   const id = useId()
   return (
     <label for={id}>
@@ -167,6 +168,7 @@ export function TextField(props: {
         id={id}
         type="text"
         autocomplete="off"
+        autofocus={autofocus}
         {...(inputMode === undefined ? {} : { inputMode })}
         {...(maxLength === undefined ? {} : { maxLength })}
         value={value.value}

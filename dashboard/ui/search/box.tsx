@@ -116,10 +116,15 @@ function useBox(props: SearchBoxProps) {
     if (suggestion === undefined) return
     const { insert, from, to } = suggestion
     const at = from + insert.length
-    write(text.value.slice(0, from) + insert + text.value.slice(to), at)
+    const value = text.value.slice(0, from) + insert + text.value.slice(to)
+    write(value, at)
     chosen.value = -1
-    field.current?.focus()
-    requestAnimationFrame(() => field.current?.setSelectionRange(at, at))
+    const input = field.current
+    if (input === null) return
+    // At once, so that what is typed next follows the completion.
+    input.value = value
+    input.focus()
+    input.setSelectionRange(at, at)
   }
   const submit = (): void => {
     open.value = false
@@ -138,7 +143,7 @@ function useBox(props: SearchBoxProps) {
     keyDown: keyHandler({ found, chosen, open, accept, submit }),
     typed: (event: Event): void => {
       const input = event.currentTarget as HTMLInputElement
-      open.value = true
+      open.value = input.value.trim() !== ''
       chosen.value = -1
       write(input.value, input.selectionStart ?? input.value.length)
     },

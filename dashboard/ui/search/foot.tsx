@@ -37,10 +37,11 @@ export function ListFoot<Row>({
       </div>
     )
   }
-  const count = rows.length.toLocaleString('en')
+  if (rows.length === 0 && next === null) return null
+  const words = `${rows.length.toLocaleString('en')} ${rows.length === 1 ? what.replace(/s$/, '') : what}`
   return (
     <p class="foot dim" aria-live="polite">
-      {next === null ? `${count} ${what}, all that are found.` : `The newest ${count} ${what}.`}{' '}
+      {next === null ? `${words}: all that are found.` : `The newest ${words}.`}{' '}
       {!complete && (
         <>
           {list.busy.value

@@ -3,6 +3,7 @@ import { type Signal, useComputed, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Fields } from '../../../src/model/search/fields.ts'
+import type { Changes } from '../../api/changes.ts'
 import { type Live, useLive } from '../../api/live.ts'
 import { type Page, type PagedList, useLastList, usePaged } from '../../api/paged.ts'
 import { go, href, param, setQuery } from '../../browser/router.ts'
@@ -34,20 +35,28 @@ export interface SearchSource<Row> {
   readonly idOf: (row: Row) => string
   readonly load: (query: string, before: string | null, signal: AbortSignal) => Promise<Page<Row>>
   readonly count: (query: string, signal: AbortSignal) => Promise<readonly Counted[]>
+  /** Whether a change may be about these rows. */
+  readonly concerns: (changes: Changes) => boolean
 }
 
 const COUNT_AT_MOST_EVERY_MS = 3_000
 
 /** The query is kept in the address as `?q=`. */
-export function useSearch<Row>({ of, stateField, idOf, load, count }: SearchSource<Row>): Search<Row> {
+export function useSearch<Row>({ of, stateField, idOf, load, count, concerns }: SearchSource<Row>): Search<Row> {
   const query = param('q').trim()
   const held = useSignal(false)
   const away = useSignal(false)
   const hold = useComputed(() => held.value || away.value)
-  const list = usePaged(`${of} ${query}`, { idOf, hold, load: (before, signal) => load(query, before, signal) })
+  const list = usePaged(`${of} ${query}`, {
+    idOf,
+    hold,
+    concerns,
+    load: (before, signal) => load(query, before, signal),
+  })
   const { page, stale } = useLastList(list)
   const others = without(query, [stateField])
   const counts = useLive(`counts of ${of} ${others}`, (signal) => count(others, signal), {
+    concerns,
     atMostEveryMs: COUNT_AT_MOST_EVERY_MS,
   })
   return {
