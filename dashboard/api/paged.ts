@@ -1,6 +1,6 @@
 /**
  * A list that is read page by page. Its first page is kept up to date: rows change in place at once; while `hold` is true,
- * as under the pointer, new rows wait (`fresh`) and none moves. A page that ends early is followed by the next ones by
+ * as under the pointer, new rows wait (`fresh`) and none moves. Rows further down are read again while they are in view. A page that ends early is followed by the next ones by
  * itself, a few times; then `halted` asks the user.
  */
 import { type ReadonlySignal, signal } from '@preact/signals'
@@ -34,7 +34,9 @@ export class PagedList<Row> {
   readonly #options: PagedOptions<Row>
   readonly #stop: (() => void)[] = []
   #waiting: Page<Row> | null = null
-  #controller: AbortController | null = null
+  readonly #controllers = new Set<AbortController>()
+  #visible = 0
+  #rereading = false
 
   constructor(options: PagedOptions<Row>) {
     const { hold: _, ...live } = options
@@ -57,7 +59,7 @@ export class PagedList<Row> {
     for (const stop of this.#stop) stop()
     this.#stop.length = 0
     this.#head.close()
-    this.#controller?.abort()
+    for (const controller of this.#controllers) controller.abort()
   }
 
   refresh(): Promise<void> {
@@ -74,8 +76,7 @@ export class PagedList<Row> {
 
   async more(): Promise<void> {
     if (this.busy.value || this.list.value?.next == null) return
-    const controller = new AbortController()
-    this.#controller = controller
+    const controller = this.#controller()
     this.busy.value = true
     this.halted.value = false
     this.failure.value = null
@@ -85,12 +86,44 @@ export class PagedList<Row> {
       if (!controller.signal.aborted) this.failure.value = error as Error
     } finally {
       this.busy.value = false
+      this.#controllers.delete(controller)
     }
   }
 
   /** Called at the end of the list: does not continue by itself what the user was asked about. */
   end(): void {
     if (!this.halted.value && this.failure.value === null) void this.more()
+  }
+
+  /** The first row that is in view. */
+  visible(first: number): void {
+    this.#visible = first
+  }
+
+  #controller(): AbortController {
+    const controller = new AbortController()
+    this.#controllers.add(controller)
+    return controller
+  }
+
+  /** The rows in view, if they are below the first page. */
+  async #reread(headRows: number): Promise<void> {
+    const rows = this.list.value?.rows ?? []
+    const before = this.#visible > headRows ? rows[this.#visible - 1] : undefined
+    if (before === undefined || this.#rereading) return
+    const { load, idOf } = this.#options
+    const controller = this.#controller()
+    this.#rereading = true
+    try {
+      const page = await load(idOf(before), controller.signal)
+      const { value: list } = this.list
+      if (!controller.signal.aborted && list !== null) this.list.value = inPlace(list, page, idOf)
+    } catch {
+      // They stay as they are; the first page reports an outage.
+    } finally {
+      this.#rereading = false
+      this.#controllers.delete(controller)
+    }
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -121,6 +154,7 @@ export class PagedList<Row> {
     } else {
       this.list.value = withHead(list, head, idOf)
     }
+    void this.#reread(head.rows.length)
   }
 }
 

@@ -32,6 +32,8 @@ export interface RowsProps<Row> {
   readonly away?: Signal<boolean>
   /** Called when the end comes into view. */
   readonly onEnd?: () => void
+  /** Which rows are in view, or nearly. */
+  readonly onVisible?: (first: number, last: number) => void
   /** Instead of rows, where there are none. */
   readonly empty?: ComponentChildren
   /** The height of the list; absent: as high as its rows, up to most of the window. */
@@ -42,7 +44,7 @@ export const ROW_HEIGHT = 34
 const BEYOND = 8
 
 export function Rows<Row>(props: RowsProps<Row>) {
-  const { label, rows, columns, keyOf, hrefOf, onSelect, held, away, onEnd, empty, height } = props
+  const { label, rows, columns, keyOf, hrefOf, onSelect, held, away, onEnd, onVisible, empty, height } = props
   const selected = useSignal<string | null>(null)
   const narrow = useNarrow()
   const { viewport, first, last, scrolled } = useVisible(rows.length)
@@ -51,6 +53,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
   useEffect(() => {
     if (last >= rows.length - BEYOND && rows.length > 0) onEnd?.()
   }, [last, rows.length])
+  useEffect(() => onVisible?.(first, last), [first, last])
   useRowKeys(props, selected, viewport)
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>
   const hold = (value: boolean): void => {

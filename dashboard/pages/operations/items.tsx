@@ -73,6 +73,7 @@ export function Items({ operation }: { readonly operation: Operation }) {
             held={held}
             away={away}
             onEnd={() => list.end()}
+            onVisible={(first) => list.visible(first)}
             empty={<Empty what={result === null ? 'Nothing has been found yet.' : `No item is ${result}.`} />}
           />
           {page.rows.length > 0 && <ListFoot list={list} page={page} what="items" />}
@@ -105,6 +106,7 @@ function columnsOf({ target }: Operation): readonly Column<Item>[] {
       key: 'new',
       title: 'Made',
       width: 'minmax(6rem, 1fr)',
+      optional: true,
       cell: ({ new_id: made }) => (made === null ? <span class="dim">–</span> : link(made)),
     },
     {

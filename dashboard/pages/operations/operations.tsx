@@ -25,13 +25,14 @@ const COLUMNS: readonly Column<Listed>[] = [
   column('query', 'Query', 'minmax(8rem, 2fr)', (operation) => <QueryLink operation={operation} />, {
     optional: true,
   }),
-  column('progress', 'Progress', 'minmax(8rem, 1.6fr)', (operation) => <Short operation={operation} />),
+  column('progress', 'Progress', 'minmax(8rem, 1.8fr)', (operation) => <Short operation={operation} />),
   column('rate', 'Per minute', '5.5rem', ({ rate_per_minute: rate }) => rate?.toLocaleString('en') ?? 'no limit', {
     numeric: true,
     optional: true,
   }),
-  column('actor', 'By', '5rem', ({ actor }) => <Text text={actor} />, { optional: true }),
-  column('reason', 'Reason', 'minmax(6rem, 1fr)', ({ reason }) => <Text text={reason} />, { optional: true }),
+  column('reason', 'By and why', 'minmax(6rem, 1fr)', ({ actor, reason }) => <Text text={said(actor, reason)} />, {
+    optional: true,
+  }),
   column('created', 'Ordered', '7.5rem', ({ created_at: at }) => <Moment at={at} />, { optional: true }),
 ]
 
@@ -97,6 +98,7 @@ export default function Operations() {
             held={held}
             away={away}
             onEnd={() => list.end()}
+            onVisible={(first) => list.visible(first)}
             empty={
               state === null ? (
                 <Empty
@@ -131,4 +133,10 @@ function Short({ operation }: { readonly operation: Operation }) {
 
 function Text({ text }: { readonly text: string | null }) {
   return text === null ? <span class="dim">–</span> : <bdi title={text}>{text}</bdi>
+}
+
+/** `ada: the bank is back` */
+function said(actor: string | null, reason: string | null): string | null {
+  const parts = [actor, reason].filter((part) => part !== null)
+  return parts.length === 0 ? null : parts.join(': ')
 }

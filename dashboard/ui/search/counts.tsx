@@ -45,7 +45,6 @@ export function StateCounts({
           </button>
         )
       })}
-      {all.length === 0 && <span class="dim">Nothing is found.</span>}
     </fieldset>
   )
 }

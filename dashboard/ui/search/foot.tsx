@@ -10,7 +10,7 @@ export function FreshChip<Row>({ list, what }: { readonly list: PagedList<Row>; 
     <span class="fresh" aria-live="polite">
       {count > 0 && (
         <button type="button" class="small primary" onClick={() => list.show()}>
-          ↑ {count.toLocaleString('en')} new {what}
+          ↑ {count.toLocaleString('en')} new {counted(count, what)}
         </button>
       )}
     </span>
@@ -38,7 +38,7 @@ export function ListFoot<Row>({
     )
   }
   if (rows.length === 0 && next === null) return null
-  const words = `${rows.length.toLocaleString('en')} ${rows.length === 1 ? what.replace(/s$/, '') : what}`
+  const words = `${rows.length.toLocaleString('en')} ${counted(rows.length, what)}`
   return (
     <p class="foot dim" aria-live="polite">
       {next === null ? `${words}: all that are found.` : `The newest ${words}.`}{' '}
@@ -57,4 +57,9 @@ export function ListFoot<Row>({
       )}
     </p>
   )
+}
+
+/** `what`: the plural. */
+function counted(count: number, what: string): string {
+  return count === 1 ? what.replace(/s$/, '') : what
 }

@@ -101,7 +101,7 @@ const PICTURE = 180
 export function SearchPage<Row>(props: SearchPageProps<Row>) {
   const { title, links, source, fields, search, columns, changeColumns, hrefOf, picture, switches, empty } = props
   const { query, list, page, stale, held, away, counts } = search
-  const { action, dialog } = useOrder(source.of, query)
+  const { action, dialog } = useOrder(source.of, query, list.error.value !== null)
   const count = page?.rows.length ?? 0
   const head = HEAD + (picture == null ? 0 : PICTURE)
   const height = `min(${count * ROW_HEIGHT + 2}px, max(22rem, calc(100vh - ${head}px)))`
@@ -134,6 +134,7 @@ export function SearchPage<Row>(props: SearchPageProps<Row>) {
             held={held}
             away={away}
             onEnd={() => list.end()}
+            onVisible={(first) => list.visible(first)}
             empty={stale ? <p class="dim">Searching …</p> : empty}
             height={height}
           />
@@ -146,13 +147,14 @@ export function SearchPage<Row>(props: SearchPageProps<Row>) {
 }
 
 /** The action on everything that the query finds. */
-function useOrder(target: 'instances' | 'runs', query: string) {
+function useOrder(target: 'instances' | 'runs', query: string, isWrong: boolean) {
   const open = useSignal(false)
   const action: Action = {
     id: 'act-on-all',
     label: 'Act on all matches …',
     hint: 'Cancel, retry, pause or delete everything that this query finds, at a rate',
     scope: 'admin',
+    unavailable: isWrong ? 'the query cannot be answered' : null,
     key: 'b',
     command: `petrel bulk retry 'QUERY'${target === 'runs' ? ' --runs' : ''} --dry-run`,
     request: { method: 'POST', path: '/v1/operations', body: { action: 'cancel', target, q: query, dry_run: true } },
@@ -161,7 +163,7 @@ function useOrder(target: 'instances' | 'runs', query: string) {
       return undefined
     },
   }
-  usePageActions([action], [target, query])
+  usePageActions([action], [target, query, isWrong])
   const dialog = open.value ? (
     <OrderDialog
       target={target}
