@@ -11,6 +11,7 @@ import { GATE_ROUTES } from './gates/routes.ts'
 import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
+import { KEY_ROUTES } from './keys/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { NET_ROUTES } from './nets/routes.ts'
@@ -21,6 +22,7 @@ import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 import { UI_ROUTES } from './ui/routes.ts'
+import { WORKER_ROUTES } from './workers/routes.ts'
 
 export const CORE_ROUTES = [
   ...INBOX_ROUTES,
@@ -37,6 +39,8 @@ export const CORE_ROUTES = [
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
   ...CHANGES_ROUTES,
+  ...KEY_ROUTES,
+  ...WORKER_ROUTES,
 ]
 
 /** Of the server itself. */
