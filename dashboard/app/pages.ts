@@ -62,4 +62,9 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/instances/:id', title: 'Instance', load: () => import('../pages/instance/instance.tsx') },
   { pattern: '/runs/:id', title: 'Run', load: () => import('../pages/run/run.tsx') },
   { pattern: '/history', title: 'History file', load: () => import('../pages/history/history.tsx') },
+  { pattern: '/runs', title: 'Runs', load: () => import('../pages/runs/runs.tsx') },
+  { pattern: '/operations', title: 'Bulk operations', load: () => import('../pages/operations/operations.tsx') },
+  { pattern: '/operations/:id', title: 'Bulk operation', load: () => import('../pages/operations/operation.tsx') },
+  { pattern: '/errors', title: 'Errors', load: () => import('../pages/errors/errors.tsx') },
+  { pattern: '/errors/:fingerprint', title: 'Error group', load: () => import('../pages/errors/group.tsx') },
 ]

@@ -28,8 +28,12 @@ export interface RowsProps<Row> {
   readonly hrefOf?: (row: Row) => string
   readonly onSelect?: (row: Row) => void
   readonly held?: Signal<boolean>
+  /** Set while the list is scrolled away from its beginning, where new rows would move what is read. */
+  readonly away?: Signal<boolean>
   /** Called when the end comes into view. */
   readonly onEnd?: () => void
+  /** Which rows are in view, or nearly. */
+  readonly onVisible?: (first: number, last: number) => void
   /** Instead of rows, where there are none. */
   readonly empty?: ComponentChildren
   /** The height of the list; absent: as high as its rows, up to most of the window. */
@@ -40,7 +44,7 @@ export const ROW_HEIGHT = 34
 const BEYOND = 8
 
 export function Rows<Row>(props: RowsProps<Row>) {
-  const { label, rows, columns, keyOf, hrefOf, onSelect, held, onEnd, empty, height } = props
+  const { label, rows, columns, keyOf, hrefOf, onSelect, held, away, onEnd, onVisible, empty, height } = props
   const selected = useSignal<string | null>(null)
   const narrow = useNarrow()
   const { viewport, first, last, scrolled } = useVisible(rows.length)
@@ -49,6 +53,7 @@ export function Rows<Row>(props: RowsProps<Row>) {
   useEffect(() => {
     if (last >= rows.length - BEYOND && rows.length > 0) onEnd?.()
   }, [last, rows.length])
+  useEffect(() => onVisible?.(first, last), [first, last])
   useRowKeys(props, selected, viewport)
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>
   const hold = (value: boolean): void => {
@@ -70,7 +75,10 @@ export function Rows<Row>(props: RowsProps<Row>) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard
         tabIndex={0}
         style={{ height: height ?? `min(${rows.length * ROW_HEIGHT + 2}px, 70vh)` }}
-        onScroll={scrolled}
+        onScroll={(event) => {
+          scrolled(event)
+          if (away !== undefined) away.value = event.currentTarget.scrollTop > 0
+        }}
         onMouseEnter={() => hold(true)}
         onMouseLeave={() => hold(false)}
       >
