@@ -1,5 +1,6 @@
 /** Records that no instance depends on; each write is one statement. */
 
+import type { SignIns } from '../model/access/sign-ins.ts'
 import type { Logs } from '../model/logs.ts'
 import type { Keys, Settings } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
@@ -9,6 +10,8 @@ import type { Store } from '../store/store.ts'
 export interface Records {
   /** API keys. */
   readonly keys: Keys
+  /** Sign-ins of browsers. */
+  readonly signIns: SignIns
   /** Checkpoints and progress of runs. */
   readonly saved: Saved
   /** What executions log. */
@@ -29,8 +32,8 @@ export interface Storage {
   onRemoteCommit(listener: () => void): () => void
 }
 
-export function recordsOf({ keys, saved, logs, registry, webhooks }: Store): Records {
-  return { keys, saved, logs, settings: registry, webhooks }
+export function recordsOf({ keys, signIns, saved, logs, registry, webhooks }: Store): Records {
+  return { keys, signIns, saved, logs, settings: registry, webhooks }
 }
 
 export function storageOf(store: Store): Storage {

@@ -9,21 +9,24 @@
  *   insecure   (only with --insecure) no key needed, for anyone who can connect. Names are unverified.
  *
  * A key that is sent is always checked, also where none is needed. Its scopes determine its permissions; bound to
- * a tenant, it sees and changes only the tenant's data.
+ * a tenant, it sees and changes only the tenant's data. Instead of a key, browsers send the cookie of a sign-in, which has the
+ * permissions of the key it was made with; one that has ended counts as none. A key that is sent takes precedence.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SignInRow } from '../model/access/sign-ins.ts'
 import type { Keys } from '../model/registry.ts'
 import type { KeyRow } from '../model/rows.ts'
 import { type Access, type Caller, permit, SCOPES, type Scope } from '../operations/caller.ts'
-import { judgeKey, splitKey } from '../operations/keys/api-key.ts'
+import { findSignIn, type Identity, signIn, signOut } from '../operations/keys/sign-ins.ts'
+import type { Operations } from '../operations/operation.ts'
 import { RequestError } from './request-error.ts'
+import { hashOf, newToken, tokenOf } from './sign-in/cookie.ts'
+import { KnownKeys } from './sign-in/known-keys.ts'
+import { Remembered } from './sign-in/remembered.ts'
+import { refuseOtherPages } from './sign-in/same-origin.ts'
 
 export type AuthMode = 'loopback' | 'required' | 'insecure'
-
-/** Servers that have just read a key may still accept it for this long after it was revoked. */
-const REMEMBER_MS = 2_000
-const REMEMBER_MOST = 1_000
 
 const NAME = /^[\x20-\x7e]{1,200}$/
 const TENANT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
@@ -35,9 +38,17 @@ const UNKNOWN_PATH: Access = { scope: 'read' }
 
 const ANONYMOUS: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
 
-/** `token`: required in every request without a key on loopback; null: none. */
-export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, token: string | null): void {
-  const known = new KnownKeys(keys)
+export interface AuthParams {
+  readonly operations: Operations
+  readonly keys: Keys
+  readonly mode: AuthMode
+  /** Required in every request without a key on loopback; null: none. */
+  readonly token: string | null
+}
+
+/** Requests get their callers; those that the routes must not serve are refused before their bodies are read. */
+export function authenticate(app: FastifyInstance, params: AuthParams): Authentication {
+  const authentication = new Authentication(params)
   const refusals = new WeakMap<FastifyRequest, RequestError>()
   app.decorateRequest('caller')
   // Does not refuse yet: requests with wrong keys count for the rate guard, which runs between this hook and the next.
@@ -46,7 +57,7 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
     // These routes need neither a name nor an available store.
     if (request.routeOptions.config.access === 'none') return
     try {
-      request.caller = await identify(request, known, mode, token)
+      request.caller = (await authentication.identify(request)).caller
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       refusals.set(request, error)
@@ -59,45 +70,125 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
     if (refusal !== undefined) throw refusal
     permit(request.caller, access)
   })
+  return authentication
 }
 
-async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode, own: string | null): Promise<Caller> {
-  const token = bearerOf(request)
-  const isOwn = own !== null && token !== null && isSame(token, own)
-  if (token !== null && !isOwn) {
-    const key = await keys.check(token)
+/** `signedIn`: by the cookie of this request. */
+export interface Identified {
+  readonly caller: Caller
+  readonly signedIn: SignInRow | null
+}
+
+export class Authentication {
+  readonly #operations: Operations
+  readonly #mode: AuthMode
+  readonly #own: string | null
+  readonly #keys: KnownKeys
+  readonly #signIns: Remembered<SignInRow>
+
+  constructor({ operations, keys, mode, token }: AuthParams) {
+    this.#operations = operations
+    this.#mode = mode
+    this.#own = token
+    this.#keys = new KnownKeys(keys)
+    this.#signIns = new Remembered((hash) => operations.perform(ANONYMOUS, findSignIn, { hash }))
+  }
+
+  /** What a request without a sign-in needs. */
+  get needs(): 'none' | 'key' | 'token' {
+    if (this.#mode === 'required') return 'key'
+    return this.#own === null ? 'none' : 'token'
+  }
+
+  async identify(request: FastifyRequest): Promise<Identified> {
+    const bearer = bearerOf(request)
+    if (bearer !== null && !this.#isOwn(bearer)) return { caller: await this.#ofKey(request, bearer), signedIn: null }
+    const signedIn = bearer === null ? await this.#signedIn(request) : null
+    if (signedIn !== null) {
+      refuseOtherPages(request)
+      if (signedIn.method === 'token') refuseOutsiders(request)
+      return { caller: callerOf(request, signedIn), signedIn }
+    }
+    if (bearer === null && this.needs !== 'none') throw this.#wanted()
+    return { caller: this.#local(request), signedIn: null }
+  }
+
+  /** The token of the cookie. `secret`: an API key, or the token of this server. */
+  async signIn(request: FastifyRequest, secret: string): Promise<{ readonly token: string; readonly row: SignInRow }> {
+    const isOwn = this.#isOwn(secret)
+    if (isOwn) refuseOutsiders(request)
+    const identity: Identity = isOwn
+      ? {
+          method: 'token',
+          subject: claimedActor(request, this.#mode),
+          tenant: null,
+          roles: [],
+          scopes: SCOPES,
+          keyId: null,
+        }
+      : { ...identityOf(await this.#keys.check(secret)) }
+    const token = newToken(isOwn)
+    const hash = hashOf(token, this.#own) as string
+    return { token, row: await this.#operations.perform(ANONYMOUS, signIn, { ...identity, hash }) }
+  }
+
+  async signOut({ hash }: SignInRow): Promise<void> {
+    await this.#operations.perform(ANONYMOUS, signOut, { hash })
+    this.#signIns.forget(hash)
+  }
+
+  #isOwn(secret: string): boolean {
+    return this.#own !== null && isSame(secret, this.#own)
+  }
+
+  async #signedIn(request: FastifyRequest): Promise<SignInRow | null> {
+    const token = tokenOf(request)
+    const hash = token === null ? null : hashOf(token, this.#own)
+    return hash === null ? null : this.#signIns.find(hash)
+  }
+
+  async #ofKey(request: FastifyRequest, text: string): Promise<Caller> {
+    return callerOf(request, identityOf(await this.#keys.check(text)))
+  }
+
+  #local(request: FastifyRequest): Caller {
+    if (this.#mode === 'loopback') refuseOutsiders(request)
     return {
-      subject: key.subject,
-      scopes: new Set(key.scopes as readonly Scope[]),
-      roles: key.roles,
-      tenant: tenantOf(request, key.tenant),
-      bound: key.tenant !== null,
-      verified: true,
+      subject: claimedActor(request, this.#mode),
+      scopes: EVERYTHING,
+      roles: [],
+      tenant: tenantOf(request, null),
+      bound: false,
+      verified: false,
     }
   }
-  if (mode === 'required') {
-    throw new RequestError('unauthenticated', 'this server wants an API key', {
-      headers: { 'www-authenticate': 'Bearer realm="petrel"' },
-    })
-  }
-  if (own !== null && !isOwn) {
-    throw new RequestError(
+
+  #wanted(): RequestError {
+    const headers = { 'www-authenticate': 'Bearer realm="petrel"' }
+    if (this.needs === 'key') return new RequestError('unauthenticated', 'this server wants an API key', { headers })
+    return new RequestError(
       'unauthenticated',
       'this server wants the token that `petrel dev` keeps in its data directory',
       {
-        headers: { 'www-authenticate': 'Bearer realm="petrel"' },
-        hint: 'curl -H "Authorization: Bearer $(cat .petrel/dev-token)" …, or as page http://localhost:PORT/?token=TOKEN',
+        headers,
+        hint: 'curl -H "Authorization: Bearer $(cat .petrel/dev-token)" …, or in a browser http://localhost:PORT/?token=TOKEN',
       },
     )
   }
-  if (mode === 'loopback') refuseOutsiders(request)
+}
+
+function identityOf({ id, subject, tenant, roles, scopes }: KeyRow): Identity {
+  return { method: 'key', subject, tenant, roles, scopes, keyId: id }
+}
+
+function callerOf(request: FastifyRequest, { method, subject, tenant, roles, scopes }: Identity): Caller {
   return {
-    subject: claimedActor(request, mode),
-    scopes: EVERYTHING,
-    roles: [],
-    tenant: tenantOf(request, null),
-    bound: false,
-    verified: false,
+    subject,
+    scopes: new Set(scopes as readonly Scope[]),
+    roles,
+    tenant: tenantOf(request, tenant),
+    bound: tenant !== null,
+    verified: method === 'key',
   }
 }
 
@@ -107,13 +198,8 @@ function isSame(given: string, own: string): boolean {
   return timingSafeEqual(a, b)
 }
 
-/** A page in a browser cannot send a header: `/` may have the token in its address. */
-function bearerOf(request: FastifyRequest): string | null {
-  const { authorization } = request.headers
-  if (authorization === undefined) {
-    const { token } = request.query as { readonly token?: unknown }
-    return request.routeOptions.url === '/' && typeof token === 'string' ? token : null
-  }
+function bearerOf({ headers: { authorization } }: FastifyRequest): string | null {
+  if (authorization === undefined) return null
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
   if (token !== undefined) return token
   throw new RequestError('unauthenticated', 'the Authorization header is not "Bearer KEY"', {
@@ -185,41 +271,4 @@ function isLocalName(host: string): boolean {
 
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127\./.test(address) || /^(?:.+\.)?localhost$/i.test(address)
-}
-
-/** Keys as last read, cached briefly: one read of the store per key and two seconds, not per request. */
-class KnownKeys {
-  readonly #keys: Keys
-  readonly #recent = new Map<string, { readonly row: KeyRow; readonly until: number }>()
-
-  constructor(keys: Keys) {
-    this.#keys = keys
-  }
-
-  async check(token: string): Promise<KeyRow> {
-    const parts = splitKey(token)
-    if (parts === null) throw refused('this is not an API key of Petrel')
-    const row = await this.#find(parts.id)
-    const verdict = judgeKey(row, parts.secret, Date.now())
-    if (verdict === 'ok') return row as KeyRow
-    throw refused(verdict === 'wrong' ? 'there is no such API key' : `this API key is ${verdict}`)
-  }
-
-  async #find(id: string): Promise<KeyRow | null> {
-    const known = this.#recent.get(id)
-    if (known !== undefined && known.until > performance.now()) return known.row
-    const row = await this.#keys.find(id)
-    this.#recent.delete(id)
-    if (row === null) return null
-    if (this.#recent.size >= REMEMBER_MOST) this.#recent.clear()
-    this.#recent.set(id, { row, until: performance.now() + REMEMBER_MS })
-    return row
-  }
-}
-
-function refused(message: string): RequestError {
-  return new RequestError('unauthenticated', message, {
-    headers: { 'www-authenticate': 'Bearer realm="petrel", error="invalid_token"' },
-    hint: '`petrel keys ls` lists the keys; `petrel keys add` makes a new one.',
-  })
 }

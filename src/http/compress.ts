@@ -16,17 +16,20 @@ export function compressAnswers(app: FastifyInstance): void {
     if (request.routeOptions.config.compressed !== true) return
     reply.header('vary', 'accept-encoding')
     if (typeof payload !== 'string' || payload.length < LEAST_CHARACTERS) return
-    if (!acceptsGzip(request.headers['accept-encoding'])) return
+    if (!acceptsCoding(request.headers['accept-encoding'], 'gzip')) return
     reply.header('content-encoding', 'gzip').removeHeader('content-length')
     return compress(payload)
   })
 }
 
 /** `gzip;q=0` refuses it. */
-export function acceptsGzip(header: string | readonly string[] | undefined): boolean {
-  return [header ?? []]
+export function acceptsCoding(header: string | readonly string[] | undefined, coding: 'br' | 'gzip'): boolean {
+  const names = coding === 'gzip' ? ['gzip', 'x-gzip'] : [coding]
+  const given = [header ?? []]
     .flat()
     .join(',')
     .split(',')
-    .some((one) => /^\s*(?:gzip|x-gzip|\*)\s*(?:;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*))?\s*$/i.test(one))
+    .map((one) => /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+)\s*)?$/.exec(one.toLowerCase()))
+  const found = given.find((one) => names.includes(one?.[1] ?? '')) ?? given.find((one) => one?.[1] === '*')
+  return found != null && Number(found[2] ?? 1) > 0
 }

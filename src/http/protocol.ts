@@ -47,7 +47,8 @@ export function speak(
   })
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = errorAnswer(error, { requestId: request.id, url: request.url })
-    if (status >= 500) logger?.error({ err: error, request: request.id, url: request.url }, 'request failed')
+    if (status >= 500)
+      logger?.error({ err: error, request: request.id, url: withoutToken(request.url) }, 'request failed')
     if (status === 413 && !request.raw.complete) return refuseEarly(request, reply, body)
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
   })
@@ -65,6 +66,11 @@ export function speak(
       headers: { allow: methods.join(', ') },
     })
   })
+}
+
+/** Readers of the log must not be able to sign in. */
+function withoutToken(url: string): string {
+  return url.replace(/([?&]token=)[^&#]*/gi, '$1…')
 }
 
 function checkVersion(request: FastifyRequest): void {

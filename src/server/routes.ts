@@ -9,7 +9,6 @@ import { DECIDE_ROUTES } from './gates/decide.ts'
 import { GATE_ROUTES } from './gates/routes.ts'
 import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
-import { INDEX_ROUTES } from './index-page.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
@@ -17,6 +16,8 @@ import { OPENAPI_ROUTES } from './openapi/routes.ts'
 import { PAUSE_ROUTES } from './pauses/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
+import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
+import { UI_ROUTES } from './ui/routes.ts'
 
 export const CORE_ROUTES = [
   ...INBOX_ROUTES,
@@ -38,7 +39,8 @@ export const SERVER_ROUTES = [
   ...METRICS_ROUTES,
   ...OPENAPI_ROUTES,
   ...ERROR_PAGE_ROUTES,
-  ...INDEX_ROUTES,
+  ...SIGN_IN_ROUTES,
+  ...UI_ROUTES,
 ]
 
 /** Including separately mounted ones, whose bodies are not JSON, or not always. */

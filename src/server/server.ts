@@ -3,8 +3,9 @@ import { setMaxListeners } from 'node:events'
 import websocket from '@fastify/websocket'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { EngineApi } from '../engine/api.ts'
+import { packageFile } from '../files.ts'
 import { guardAnswers } from '../http/answer-room.ts'
-import { type AuthMode, authenticate, isLoopback } from '../http/auth.ts'
+import { type Authentication, type AuthMode, authenticate, isLoopback } from '../http/auth.ts'
 import { readBodies } from '../http/body.ts'
 import { compressAnswers } from '../http/compress.ts'
 import { mount } from '../http/describe/route.ts'
@@ -26,6 +27,8 @@ import { decideRoutes } from './gates/decide.ts'
 import { WriteTrial } from './health.ts'
 import { measure } from './metrics/metrics.ts'
 import { CORE_ROUTES, SERVER_ROUTES } from './routes.ts'
+import { DashboardFiles } from './ui/files.ts'
+import { secureUi } from './ui/routes.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -44,6 +47,8 @@ export interface ServerOptions {
   readonly allowReset?: boolean
   /** Webhooks may go to private addresses and over plain http. Default: true where no key is needed, on this machine alone. */
   readonly allowPrivateWebhooks?: boolean
+  /** Where the dashboard was built to. Default: in the package. */
+  readonly dashboard?: URL
   readonly logger?: Logger
 }
 
@@ -69,6 +74,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const auth = options.auth ?? (local ? 'loopback' : 'required')
   await refuseOpenDoor({ keys: engine.records.keys, auth, local, host })
   engine.storage.offloadReads()
+  const operations = new Operations({ engine, logger })
   const closing = new AbortController()
   // Every long poll and stream listens to it.
   setMaxListeners(0, closing.signal)
@@ -76,21 +82,24 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = makeApp(maxBodyBytes)
   const routes = new RouteTable()
   routes.watch(app)
-  readBodies(app)
-  speak(app, routes, { faults: engine.faults, logger })
-  authenticate(app, engine.records.keys, auth, auth === 'loopback' ? (options.token ?? null) : null)
-  endConnections(app, closing.signal)
-  guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
-  guardAnswers(app)
-  compressAnswers(app)
+  const authentication = guard(app, { options, operations, mode: auth, local, routes, closing: closing.signal })
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
-  const operations = new Operations({ engine, logger })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
   const metrics = measure(app, engine, version)
   const writes = new WriteTrial()
   const document = documentOf(version)
-  mount(app, SERVER_ROUTES, { operations, version, ready: () => ready, writes, metrics: metrics.print, document })
+  mount(app, SERVER_ROUTES, {
+    operations,
+    authentication,
+    version,
+    store: engine.storage.kind,
+    dashboard: new DashboardFiles(options.dashboard ?? packageFile('dist/dashboard/')),
+    ready: () => ready,
+    writes,
+    metrics: metrics.print,
+    document,
+  })
   const shared = { operations, closing: closing.signal, streamSeats, longPolls }
   const allowPrivateWebhooks = options.allowPrivateWebhooks ?? auth === 'loopback'
   ojsRoutes(app, {
@@ -138,6 +147,30 @@ function makeApp(maxBodyBytes: number): FastifyInstance {
     frameworkErrors: answerUnrouted,
     genReqId: (request) => requestId(request.headers),
   })
+}
+
+interface Guarded {
+  readonly options: ServerOptions
+  readonly operations: Operations
+  readonly mode: AuthMode
+  readonly local: boolean
+  readonly routes: RouteTable
+  readonly closing: AbortSignal
+}
+
+/** What every request passes before its route, in this order. */
+function guard(app: FastifyInstance, { options, operations, mode, local, routes, closing }: Guarded): Authentication {
+  const { engine, logger = null, ratePerMinute = local ? null : RATE_PER_MINUTE } = options
+  const token = mode === 'loopback' ? (options.token ?? null) : null
+  readBodies(app)
+  speak(app, routes, { faults: engine.faults, logger })
+  const authentication = authenticate(app, { operations, keys: engine.records.keys, mode, token })
+  secureUi(app)
+  endConnections(app, closing)
+  guardRate(app, ratePerMinute)
+  guardAnswers(app)
+  compressAnswers(app)
+  return authentication
 }
 
 /** While the server closes, a connection ends with its answer, since an open one would delay the shutdown. */

@@ -4,6 +4,7 @@
  * before commit), so it must depend only on what was loaded. No SQL exists outside the two stores.
  */
 
+import type { SignIns } from '../model/access/sign-ins.ts'
 import type { BulkQueries } from '../model/bulk/work.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Definitions } from '../model/definitions.ts'
@@ -56,6 +57,7 @@ export interface Store {
   readonly read: Queries
   readonly sweep: Sweeps
   readonly keys: Keys
+  readonly signIns: SignIns
   readonly saved: Saved
   readonly logs: Logs
   readonly webhooks: Webhooks

@@ -34,10 +34,13 @@ describe('petrel dev', () => {
     const asked = async (path: string, headers = {}) => (await fetch(`${url}${path}`, { headers })).status
     const own = { authorization: `Bearer ${token}` }
     for (const headers of [{}, { authorization: `Bearer ${token}x` }])
-      for (const path of ['/v1/instances', '/', '/metrics', `/v1/instances?token=${token}`])
+      for (const path of ['/v1/instances', '/metrics', `/v1/instances?token=${token}`])
         expect([path, await asked(path, headers)]).toEqual([path, 401])
     expect(await asked('/v1/instances', { ...own, origin: 'https://evil.example' })).toBe(403)
-    expect(await asked(`/?token=${token}`)).toBe(200)
+    const way = await fetch(`${url}/?token=${token}`, { redirect: 'manual' })
+    expect([way.status, way.headers.get('location')]).toEqual([302, '/ui/'])
+    const cookie = (way.headers.get('set-cookie') ?? '').split(';')[0] as string
+    expect(await asked('/v1/instances', { cookie })).toBe(200)
     const { instances } = (await (await fetch(`${url}/v1/instances`, { headers: own })).json()) as any
     expect(instances).toMatchObject([{ name: 'demo', state: 'completed' }])
     const { code, out, err } = await stop(dev, 'SIGINT')

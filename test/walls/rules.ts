@@ -187,6 +187,8 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'http',
       'notations/ojs/http',
       'notations/ojs/webhooks',
+      // Where the dashboard is.
+      'files.ts',
     ],
     // server.ts is given an engine; routes only perform operations.
     types: ['engine'],

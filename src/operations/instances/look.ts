@@ -33,19 +33,6 @@ export const listInstances = operation(
   },
 )
 
-/** Root instances, newest first, and the time of the list. */
-export const latestInstances = operation(
-  { scope: 'read' },
-  async (
-    { engine: { queries }, caller: { tenant } },
-    { limit }: { readonly limit: number },
-  ): Promise<{ readonly rows: readonly InstanceRow[]; readonly now: number }> => {
-    const query = { states: null, name: null, dialect: null, tenant, rootsOnly: true, limit, before: null }
-    const [rows, now] = await Promise.all([queries.listInstances(query), queries.now()])
-    return { rows, now }
-  },
-)
-
 export const findOneInstance = operation(
   { scope: 'read' },
   (use, { id }: ById): Promise<InstanceRow> => findInstance(use, id),

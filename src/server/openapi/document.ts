@@ -51,6 +51,12 @@ export function openapiDocument(version: string): object {
           scheme: 'bearer',
           description: 'An API key: `petrel keys add`. Scopes: read, enqueue, work, admin.',
         },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'petrel_session',
+          description: 'The sign-in of a browser: POST /v1/session.',
+        },
       },
       parameters: {
         OjsVersion: {

@@ -16,6 +16,7 @@ export interface Described {
 }
 
 const HEADERS: { readonly [name: string]: { readonly description: string; readonly schema: Schema } } = {
+  'Set-Cookie': { description: 'The cookie of the sign-in.', schema: { type: 'string' } },
   Location: { description: 'Where the new resource is.', schema: { type: 'string' } },
 }
 
@@ -34,7 +35,7 @@ export function operationObject({ method, path, scope, description: operation }:
     tags: [operation.tag],
     summary,
     description: description === undefined ? needs : `${description}\n\n${needs}`,
-    security: scope === 'none' ? [] : [{ key: [scope] }, {}],
+    security: scope === 'none' ? [] : [{ key: [scope] }, { cookie: [] }, {}],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -133,6 +134,7 @@ function idOf(path: string, method: string): string {
   const words = path
     .replace(/^\/(?:ojs\/v1|ojs|v1)(?=\/)/, '')
     .replace(/[{}]/g, '')
+    .replace('*', 'any')
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== '')
   const camel = words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')

@@ -6,7 +6,14 @@ import type { Lanes } from './connection/lanes.ts'
 import { type Call, statement } from './connection/statement.ts'
 
 /** Nets are identified by their content: a process that remembers having stored one stays correct. */
-const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
+const KEPT = [
+  'workflow_migration',
+  'workflow_repeatable',
+  'workflow_setting',
+  'workflow_net',
+  'workflow_key',
+  'workflow_sign_in',
+]
 
 /** In the global lock order; partitions are truncated with their table. */
 const TABLES = statement(

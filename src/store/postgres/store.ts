@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { StoreUnusableError } from '../../kernel/store-errors.ts'
+import type { SignIns } from '../../model/access/sign-ins.ts'
 import type { BulkQueries } from '../../model/bulk/work.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
@@ -45,6 +46,7 @@ import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
+import { signInsOn } from './tables/sign-ins.ts'
 import { webhooksOn } from './tables/webhooks.ts'
 import { type Probe, type TransactParams, transact, transactOn } from './transact.ts'
 import { WakeListener, WakeSender } from './wake.ts'
@@ -77,6 +79,7 @@ export class PostgresStore implements Store {
   readonly read: Queries
   readonly sweep: Sweeps
   readonly keys: Keys
+  readonly signIns: SignIns
   readonly saved: Saved
   readonly logs: Logs
   readonly webhooks: Webhooks
@@ -156,6 +159,7 @@ export class PostgresStore implements Store {
       recent: this.#recent,
     })
     this.keys = keysOn(this.#reads)
+    this.signIns = signInsOn(this.#reads)
     this.saved = savedOn(this.#reads)
     this.logs = logsOn(this.#views)
     this.webhooks = webhooksOn(this.#reads)

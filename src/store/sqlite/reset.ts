@@ -2,7 +2,14 @@
 import type { Connection } from './connection.ts'
 
 /** Nets are identified by their content: a process that remembers having stored one stays correct. */
-const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
+const KEPT = [
+  'workflow_migration',
+  'workflow_repeatable',
+  'workflow_setting',
+  'workflow_net',
+  'workflow_key',
+  'workflow_sign_in',
+]
 
 export function reset(connection: Connection): void {
   connection.exec(END_ALL)

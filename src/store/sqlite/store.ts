@@ -22,6 +22,7 @@ import { pausesOn } from './tables/pauses.ts'
 import { registryOn } from './tables/registry.ts'
 import { sagasOn } from './tables/sagas.ts'
 import { savedOn } from './tables/saved.ts'
+import { signInsOn } from './tables/sign-ins.ts'
 import { webhooksOn } from './tables/webhooks.ts'
 import { transact } from './transact.ts'
 import { WakePoll } from './wake.ts'
@@ -80,6 +81,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     },
     sweep: sweepsOn(connection),
     keys: keysOn(connection),
+    signIns: signInsOn(connection),
     saved: savedOn(connection),
     logs: logsOn(connection),
     webhooks: webhooksOn(connection),

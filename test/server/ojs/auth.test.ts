@@ -34,7 +34,7 @@ onBothStores('keys required', (stage) => {
   })
 
   it('without a key: 401, with a hint, and without a difference between paths', async () => {
-    for (const path of ['/v1/instances', '/ojs/v1/nothing', '/', '/metrics']) {
+    for (const path of ['/v1/instances', '/ojs/v1/nothing', '/v1/nothing', '/metrics']) {
       const { status, headers, body } = await s.get(path)
       expect([path, status, body.error.code]).toEqual([path, 401, 'unauthenticated'])
       expect(headers.get('www-authenticate')).toContain('Bearer')

@@ -103,6 +103,12 @@ const OLD_GROUPS = statement(
      SELECT g.fingerprint FROM workflow.workflow_error_group g WHERE g.last_at < to_timestamp($1::float8 / 1000)
      ORDER BY g.last_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
 )
+/** They are evidence of nothing, so they are not kept. */
+const EXPIRED_SIGN_INS = statement(
+  `DELETE FROM workflow.workflow_sign_in d WHERE d.hash IN (
+     SELECT s.hash FROM workflow.workflow_sign_in s WHERE s.expires_at <= workflow.clock()
+     ORDER BY s.expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+)
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
 const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
 
@@ -223,7 +229,10 @@ async function pruneRows(client: pg.Client, params: PruneParams): Promise<number
     ...over(REMOVE_TREES, whole),
     ...(onlyRows(params)
       ? []
-      : [FORGET_SESSIONS, OLD_GROUPS].map((known) => ({ statement: known, values: [String(endedBefore)] }))),
+      : [
+          ...[FORGET_SESSIONS, OLD_GROUPS].map((known) => ({ statement: known, values: [String(endedBefore)] })),
+          { statement: EXPIRED_SIGN_INS, values: [] },
+        ]),
     COMMIT,
   ])
   return removed

@@ -5,6 +5,7 @@
  * bare run that was deleted is removed by the time of its deletion.
  */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
+import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
 
@@ -51,6 +52,9 @@ const PARTS = ['workflow_slot', 'workflow_item', 'workflow_gate'] as const
 const DEAD_SESSIONS = `DELETE FROM workflow_worker WHERE state = 'dead' AND expires_at < ?1 AND NOT EXISTS (
   SELECT 1 FROM workflow_run WHERE status = 'leased' AND session_id = workflow_worker.id)`
 
+/** They are evidence of nothing, so they are not kept. */
+const EXPIRED_SIGN_INS = `DELETE FROM workflow_sign_in WHERE hash IN (
+  SELECT hash FROM workflow_sign_in WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`
 const OLD_GROUPS = `DELETE FROM workflow_error_group WHERE fingerprint IN (
   SELECT fingerprint FROM workflow_error_group WHERE last_at < ?1 ORDER BY last_at LIMIT ?2)`
 
@@ -89,6 +93,7 @@ export function prune(connection: Connection, { endedBefore, eventsBefore, limit
   if (left > 0) left -= pruneEvents(connection, eventsBefore, left)
   if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
   if (left > 0) left -= remove(connection, OLD_GROUPS, endedBefore, left)
+  if (left > 0) left -= remove(connection, EXPIRED_SIGN_INS, readClock(connection), left)
   return limit - left
 }
 
