@@ -56,4 +56,6 @@ export const NAVIGATION: readonly { readonly title: string; readonly entries: re
 export const PAGES: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', load: () => import('../pages/overview/overview.tsx') },
   { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
+  { pattern: '/gates', title: 'Gates', load: () => import('../pages/gates/gates.tsx') },
+  { pattern: '/gates/:id', title: 'Gate', load: () => import('../pages/gates/gate.tsx') },
 ]

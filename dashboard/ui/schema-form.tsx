@@ -160,8 +160,9 @@ function PlainInput({ field, label, text, onText, mistake }: PlainProps) {
       <Control id={id} field={field} text={text} onText={onText} isWrong={mistake !== null} />
       <p id={`${id}-help`} class="schema-help">
         {mistake !== null && <span class="schema-mistake">{mistake} </span>}
-        {field.description !== '' && <span>{field.description} </span>}
-        {hint !== '' && <span>{hint}</span>}
+        {field.description}
+        {field.description !== '' && hint !== '' && ' · '}
+        {hint}
       </p>
     </div>
   )
