@@ -22,6 +22,7 @@ import type { WorkerVerbs } from './verbs/workers.ts'
 export type { OperationOrder } from './control/bulk.ts'
 export type { PausedInstance } from './control/pauses.ts'
 export type { DefinitionChange } from './intake/deployments.ts'
+export type { Retention } from './time/retention.ts'
 export type { CallerTransaction } from './transaction/caller-transaction.ts'
 
 export interface EngineOptions {

@@ -59,7 +59,7 @@ function engineOf(parts: Parts, close: () => Promise<void>): Engine {
     faults,
     queries: store.read,
     records: recordsOf(store),
-    storage: storageOf(store),
+    storage: storageOf(store, parts.retention),
     simulation: new Simulation(store, () => sweeper.sweep()),
     counters: () => totals.counters(),
     observe: (observer) => {

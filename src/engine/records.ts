@@ -6,6 +6,7 @@ import type { Keys, Settings } from '../model/registry.ts'
 import type { Saved } from '../model/saved.ts'
 import type { Webhooks } from '../model/webhooks.ts'
 import type { Store } from '../store/store.ts'
+import type { Retention } from './time/retention.ts'
 
 export interface Records {
   /** API keys. */
@@ -24,6 +25,8 @@ export interface Records {
 /** The database below the engine, as an operator sees it. */
 export interface Storage {
   readonly kind: Store['kind']
+  /** What this process deletes. */
+  readonly retention: Retention
   /** Writes as much as a step with a large result would, and rolls it back. Throws if no writes are possible. */
   probeWrite(): Promise<void>
   /** Moves long reads off the event loop of this process. For processes that list and count for many clients. */
@@ -36,9 +39,10 @@ export function recordsOf({ keys, signIns, saved, logs, registry, webhooks }: St
   return { keys, signIns, saved, logs, settings: registry, webhooks }
 }
 
-export function storageOf(store: Store): Storage {
+export function storageOf(store: Store, retention: Retention): Storage {
   return {
     kind: store.kind,
+    retention,
     probeWrite: () => store.probeWrite(),
     offloadReads: () => store.offload(),
     onRemoteCommit: (listener) => store.onWake(() => listener()),

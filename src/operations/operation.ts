@@ -6,6 +6,7 @@ import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
+import { SharedOverview } from './overview/shared.ts'
 import { Bounds } from './queues/bounds.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
@@ -16,6 +17,7 @@ export interface Services {
   readonly watch: InstanceWatch
   readonly argumentChecks: ArgumentChecks
   readonly bounds: Bounds
+  readonly shared: SharedOverview
 }
 
 export interface Use extends Services {
@@ -53,6 +55,7 @@ export class Operations {
       logger,
       watch,
       bounds: new Bounds(engine),
+      shared: new SharedOverview(engine),
       argumentChecks,
     }
   }

@@ -12,7 +12,9 @@ import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
+import { NET_ROUTES } from './nets/routes.ts'
 import { OPENAPI_ROUTES } from './openapi/routes.ts'
+import { OVERVIEW_ROUTES } from './overview/routes.ts'
 import { PAUSE_ROUTES } from './pauses/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
@@ -31,6 +33,8 @@ export const CORE_ROUTES = [
   ...BULK_ROUTES,
   ...ERROR_ROUTES,
   ...QUEUE_ROUTES,
+  ...OVERVIEW_ROUTES,
+  ...NET_ROUTES,
 ]
 
 /** Of the server itself. */

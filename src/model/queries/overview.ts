@@ -1,5 +1,6 @@
 /** Lists and counts for operators. The cost of each grows with what it shows; none is for a hot path. */
 import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
+import type { TrafficRow } from './queueing.ts'
 
 export interface UniqueHolder {
   readonly key: string
@@ -27,8 +28,30 @@ export interface Overview {
     readonly limit: number
     readonly offset: number
   }): Promise<readonly UniqueHolder[]>
+  /** What passed through these queues in each minute from `since` on, together; `queue` is empty. */
+  minutes(params: { readonly queues: readonly string[]; readonly since: number }): Promise<readonly TrafficRow[]>
+  /** Of a tenant: among the oldest MAX_COUNTED_GATES of all. */
+  openGates(params: { readonly tenant: string | null }): Promise<OpenGates>
+  /** Size of the database; of an SQLite file, without its log. */
+  bytes(): Promise<number>
   /** Tenants that have runs, by name, with how many. Reads every run that has a tenant. */
   tenants(): Promise<readonly { readonly tenant: string; readonly runs: number }[]>
+}
+
+/** Open gates that one read counts. */
+export const MAX_COUNTED_GATES = 10_000
+
+export interface OpenGates {
+  /** At most MAX_COUNTED_GATES: then there may be more. */
+  readonly count: number
+  readonly oldestAt: number | null
+  /** The one that is due first; null: none has a time. */
+  readonly soonest: {
+    readonly id: string
+    readonly instanceId: string
+    readonly node: string
+    readonly dueAt: number
+  } | null
 }
 
 /** What a queue holds and has done. */

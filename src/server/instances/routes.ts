@@ -26,6 +26,7 @@ import {
 import { STEP_STATES } from '../../wire/step.ts'
 import { shown, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
+import { NetReply, sendNet, UNCHANGED } from '../nets/reply.ts'
 import { CHANGE_ROUTES } from './change.ts'
 import { HISTORY_ROUTES } from './history.ts'
 import { INSTANCE_PARAMS, instanceQuery, REPLACED } from './list.ts'
@@ -102,14 +103,6 @@ const InstanceView = named(
 )
 
 const viewPlace = (given: string): string | null => (viewPlaces(given) === null ? null : given)
-
-const NetReply = named(
-  'NetReply',
-  object({
-    hash: text(),
-    net: anything({ type: 'object', description: 'Nodes and arcs, without data: docs/net.md.' }),
-  }),
-)
 
 const LOOK_ROUTES = [
   route(
@@ -194,10 +187,13 @@ const LOOK_ROUTES = [
       tag: 'Instances',
       summary: 'The net an instance executes',
       does: instanceNet,
-      answers: { '200': { description: 'As compiled.', schema: NetReply } },
+      description: 'Its hash is the ETag.',
+      answers: { '200': { description: 'As compiled.', schema: NetReply }, ...UNCHANGED },
       errors: ['not_found'],
+      compressed: true,
     },
-    ({ params, perform }) => perform(instanceNet, params),
+    async ({ params, perform, request, reply }) =>
+      sendNet(request, reply, await perform(instanceNet, params), 'private, no-cache'),
   ),
 ]
 

@@ -1,6 +1,7 @@
 /** /ui/: the dashboard, which is files alone. They contain no data, so they need no key. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsCoding } from '../../http/compress.ts'
+import { isKnown } from '../../http/etag.ts'
 import { notFound } from '../../http/request-error.ts'
 import { cookieOf } from '../../http/sign-in/cookie.ts'
 import { textOf } from '../../wire/requests/params.ts'
@@ -124,11 +125,4 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardF
   )
   if (coding !== undefined) reply.header('content-encoding', coding)
   return reply.type(file.type).send(coding === undefined ? file.body : file.compressed[coding])
-}
-
-function isKnown({ headers }: FastifyRequest, etag: string): boolean {
-  const known = headers['if-none-match']
-  if (known === undefined) return false
-  const bare = (tag: string): string => tag.trim().replace(/^W\//, '')
-  return known.trim() === '*' || known.split(',').some((tag) => bare(tag) === bare(etag))
 }

@@ -140,7 +140,7 @@ function waitsOf(traffic: readonly TrafficRow[]): QueueReportWire['waits'] {
 }
 
 /** The bound below which this many waits are. */
-function boundOf(counts: readonly number[], wanted: number): number | null {
+export function boundOf(counts: readonly number[], wanted: number): number | null {
   if (wanted === 0) return null
   let below = 0
   const at = counts.findIndex((count) => {

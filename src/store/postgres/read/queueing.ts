@@ -81,7 +81,7 @@ function frontFrom(fields: Fields, most: number): QueueFront {
   }
 }
 
-function trafficFrom(queue: string, [minute, ...counts]: Fields): TrafficRow {
+export function trafficFrom(queue: string, [minute, ...counts]: Fields): TrafficRow {
   const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits] = counts.map(Number)
   return {
     queue,

@@ -1,10 +1,13 @@
 /** Lists and counts for operators. */
-import type { Overview } from '../../../model/queries/overview.ts'
+import { MAX_COUNTED_GATES, type Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
-import { ask } from '../connection/ask.ts'
+import { ask, askOne } from '../connection/ask.ts'
+import { textArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
+import { trafficFrom } from '../read/queueing.ts'
+import { COUNTS } from '../sweep/totals.ts'
 
 const PRIORITIES = statement(
   `SELECT r.priority, count(*) FROM workflow.workflow_run r
@@ -19,6 +22,24 @@ const TENANTS = statement(
   `SELECT r.tenant, count(*) FROM workflow.workflow_run r
    WHERE r.tenant IS NOT NULL AND r.deleted_at IS NULL GROUP BY r.tenant ORDER BY r.tenant`,
 )
+const MINUTES = statement(
+  `SELECT t.minute, ${COUNTS.map((name) => `sum(t.${name})`).join(', ')} FROM workflow.workflow_total t
+   WHERE t.queue = ANY ($1::text[]) AND t.minute >= to_timestamp($2::float8 / 1000) AND t.minute > to_timestamp(0)
+   GROUP BY t.minute ORDER BY t.minute`,
+)
+const OF_TENANT = `($1::text IS NULL OR EXISTS (SELECT FROM workflow.workflow_instance i
+  WHERE i.id = g.instance_id AND i.tenant IS NOT DISTINCT FROM nullif($1::text, '')))`
+const OPEN = "FROM workflow.workflow_gate g WHERE g.state = 'open'"
+const GATES = statement(
+  `SELECT count(*), min(g.created_at) FROM (SELECT g.instance_id, g.created_at ${OPEN} ORDER BY g.id LIMIT ${MAX_COUNTED_GATES}) g
+   WHERE ${OF_TENANT}`,
+)
+const SOONEST = statement(
+  `SELECT g.id, g.instance_id, g.node, g.due_at
+   FROM (SELECT * ${OPEN} AND g.due_at IS NOT NULL ORDER BY g.due_at LIMIT ${MAX_COUNTED_GATES}) g
+   WHERE ${OF_TENANT} ORDER BY g.due_at LIMIT 1`,
+)
+const BYTES = statement('SELECT pg_database_size(current_database())')
 
 export function overviewOn(lanes: Lanes): Overview {
   return {
@@ -45,6 +66,33 @@ export function overviewOn(lanes: Lanes): Overview {
           states: states as string,
         }),
       }),
+    minutes: ({ queues, since }) =>
+      ask(lanes, {
+        statement: MINUTES,
+        values: [textArray(queues), String(since)],
+        row: (fields) => trafficFrom('', fields),
+      }),
+    openGates: async ({ tenant }) => {
+      const [counted, soonest] = await Promise.all([
+        askOne(lanes, {
+          statement: GATES,
+          values: [tenant],
+          row: ([count, oldest]) => ({ count: Number(count), oldestAt: oldest == null ? null : parseTime(oldest) }),
+        }),
+        askOne(lanes, {
+          statement: SOONEST,
+          values: [tenant],
+          row: ([id, instanceId, node, dueAt]) => ({
+            id: id as string,
+            instanceId: instanceId as string,
+            node: node as string,
+            dueAt: parseTime(dueAt as string),
+          }),
+        }),
+      ])
+      return { ...(counted as { readonly count: number; readonly oldestAt: number | null }), soonest }
+    },
+    bytes: async () => (await askOne(lanes, { statement: BYTES, values: [], row: ([bytes]) => Number(bytes) })) ?? 0,
     tenants: () =>
       ask(lanes, { statement: TENANTS, row: ([tenant, runs]) => ({ tenant: tenant as string, runs: Number(runs) }) }),
   }

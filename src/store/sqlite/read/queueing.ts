@@ -86,7 +86,7 @@ function frontOf(on: Reading, { queue, most }: { readonly queue: string; readonl
   }
 }
 
-function trafficOf(queue: string, [minute, ...counts]: readonly number[]): TrafficRow {
+export function trafficOf(queue: string, [minute, ...counts]: readonly number[]): TrafficRow {
   const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits] = counts
   return {
     queue,
