@@ -5,6 +5,7 @@
 import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
+import { Changes } from './events/changes.ts'
 import { InstanceWatch } from './instances/watch.ts'
 import { SharedOverview } from './overview/shared.ts'
 import { Bounds } from './queues/bounds.ts'
@@ -15,6 +16,7 @@ export interface Services {
   readonly engine: EngineApi
   readonly logger: Logger | null
   readonly watch: InstanceWatch
+  readonly changes: Changes
   readonly argumentChecks: ArgumentChecks
   readonly bounds: Bounds
   readonly shared: SharedOverview
@@ -54,6 +56,7 @@ export class Operations {
       engine,
       logger,
       watch,
+      changes: new Changes(engine.queries),
       bounds: new Bounds(engine),
       shared: new SharedOverview(engine),
       argumentChecks,

@@ -2,6 +2,7 @@
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
+import { CHANGES_ROUTES } from './changes/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { ERROR_ROUTES } from './errors/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
@@ -35,6 +36,7 @@ export const CORE_ROUTES = [
   ...QUEUE_ROUTES,
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
+  ...CHANGES_ROUTES,
 ]
 
 /** Of the server itself. */
