@@ -51,10 +51,10 @@ function open(): void {
   stream.onopen = () => {
     liveness.value = 'live'
   }
-  stream.onmessage = (event) => {
+  stream.addEventListener('change', (event) => {
     if (event.lastEventId !== '') position = event.lastEventId
     publish(event.data as string)
-  }
+  })
   stream.onerror = () => {
     // Closed: the server refused the stream. Connecting: the browser tries again.
     if (stream.readyState === EventSource.CLOSED) {
