@@ -22,12 +22,17 @@ export const api = clientOf<typeof DESCRIBED_ROUTES>('', { fetch: watchedFetch }
 
 /** The answer as the server wrote it, for data that is shown digit by digit. */
 export async function rawText(path: string, signal?: AbortSignal): Promise<string> {
-  const response = await watchedFetch(path, signal === undefined ? {} : { signal })
-  const text = await response.text()
-  if (response.ok) return text
+  const response = await answerOf(path, signal === undefined ? {} : { signal })
+  return response.text()
+}
+
+/** An answer whose body has not been read; any that is not a success is an AnswerError. */
+export async function answerOf(path: string, init: RequestInit): Promise<Response> {
+  const response = await watchedFetch(path, init)
+  if (response.ok) return response
   let error: Partial<AnswerError> = {}
   try {
-    error = (JSON.parse(text) as { readonly error?: Partial<AnswerError> }).error ?? {}
+    error = (JSON.parse(await response.text()) as { readonly error?: Partial<AnswerError> }).error ?? {}
   } catch {
     // Not from Petrel: a proxy, for example.
   }

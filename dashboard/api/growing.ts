@@ -1,13 +1,8 @@
 /** A list that grows as the user asks for more, and is kept up to date as a whole: for lists of moderate length. */
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
+import { type Batch, rowsUpTo } from './batches.ts'
 import { type Live, type LiveOptions, useLive } from './live.ts'
-
-export interface Batch<Row, Cursor> {
-  readonly rows: readonly Row[]
-  /** Where the next one begins; null: this is the last. */
-  readonly next: Cursor | null
-}
 
 export interface Growing<Row> {
   readonly live: Live<{ readonly rows: readonly Row[]; readonly hasMore: boolean }>
@@ -16,21 +11,6 @@ export interface Growing<Row> {
 }
 
 const STEP = 100
-
-/** Batches until there are enough rows. */
-export async function rowsUpTo<Row, Cursor>(
-  wanted: number,
-  read: (after: Cursor | null) => Promise<Batch<Row, Cursor>>,
-): Promise<{ readonly rows: readonly Row[]; readonly hasMore: boolean }> {
-  const rows: Row[] = []
-  let next: Cursor | null = null
-  do {
-    const batch: Batch<Row, Cursor> = await read(next)
-    rows.push(...batch.rows)
-    next = batch.next
-  } while (next !== null && rows.length < wanted)
-  return { rows, hasMore: next !== null }
-}
 
 export function useGrowing<Row, Cursor>(
   key: string,
@@ -48,14 +28,4 @@ export function useGrowing<Row, Cursor>(
     size.busy.value = false
   }
   return { live, busy: size.busy, more: () => void more() }
-}
-
-interface Unreadable {
-  readonly id: string | number
-  readonly error: { readonly code: string; readonly message: string }
-}
-
-/** Without the rows that the server could not read: those have an error and no state. */
-export function readable<Row extends object>(rows: readonly (Row | Unreadable)[], member: keyof Row): readonly Row[] {
-  return rows.filter((row): row is Row => member in row)
 }

@@ -58,4 +58,6 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/instances', title: 'Instances', load: () => import('../pages/instances/instances.tsx') },
   { pattern: '/gates', title: 'Gates', load: () => import('../pages/gates/gates.tsx') },
   { pattern: '/gates/:id', title: 'Gate', load: () => import('../pages/gates/gate.tsx') },
+  { pattern: '/definitions', title: 'Definitions', load: () => import('../pages/definitions/definitions.tsx') },
+  { pattern: '/definitions/:name', title: 'Definition', load: () => import('../pages/definitions/definition.tsx') },
 ]
