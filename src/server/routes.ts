@@ -11,6 +11,7 @@ import { GATE_ROUTES } from './gates/routes.ts'
 import { HEALTH_ROUTES } from './health.ts'
 import { INBOX_ROUTES } from './inbox/routes.ts'
 import { INSTANCE_ROUTES } from './instances/routes.ts'
+import { KEY_ROUTES } from './keys/routes.ts'
 import { LOG_ROUTES } from './logs/routes.ts'
 import { METRICS_ROUTES } from './metrics/metrics.ts'
 import { NET_ROUTES } from './nets/routes.ts'
@@ -37,6 +38,7 @@ export const CORE_ROUTES = [
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
   ...CHANGES_ROUTES,
+  ...KEY_ROUTES,
 ]
 
 /** Of the server itself. */

@@ -1,6 +1,8 @@
 /** Definitions as /v1 and `--json` show them. */
 
+import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import type { DefinitionHead, DefinitionRow } from '../model/definitions.ts'
+import type { Net } from '../net/net.ts'
 import {
   anything,
   flag,
@@ -66,6 +68,56 @@ export const DeployReply = named(
     warnings: list(Mistake, 'Valid, but likely to cause problems.'),
   }),
 )
+
+export const CheckReply = named(
+  'Checked',
+  object({
+    ok: flag('It would be accepted.'),
+    problems: list(Mistake, 'At most 100.'),
+    warnings: list(Mistake, 'Valid, but likely to cause problems.'),
+    definition: nullable(
+      object({
+        name: nullable(text('null: the text has none, so it cannot be deployed.')),
+        version: nullable(text('null: it would get the next number.')),
+        dialect: text(),
+        source_hash: text(),
+      }),
+    ),
+    net: nullable(object({ hash: text(), net: anything({ type: 'object' }) })),
+    input_defaults: anything('The input of an instance is merged over them; null: there are none.'),
+  }),
+)
+
+interface Checked {
+  readonly problems: readonly Value<typeof Mistake>[]
+  readonly warnings: readonly Value<typeof Mistake>[]
+  readonly definition: {
+    readonly name: string | null
+    readonly version: string | null
+    readonly dialect: string
+    readonly sourceHash: string
+  } | null
+  readonly net: { readonly hash: string; readonly net: Net } | null
+}
+
+export function checkedWire({ problems, warnings, definition, net }: Checked): Value<typeof CheckReply> {
+  return {
+    ok: problems.length === 0,
+    problems: problems.slice(0, MAX_LISTED_MISTAKES),
+    warnings: warnings.slice(0, MAX_LISTED_MISTAKES),
+    definition:
+      definition === null
+        ? null
+        : {
+            name: definition.name,
+            version: definition.version,
+            dialect: definition.dialect,
+            source_hash: definition.sourceHash,
+          },
+    net,
+    input_defaults: net?.net.input ?? null,
+  }
+}
 
 export function definitionWire(row: DefinitionHead): Value<typeof Definition> {
   return {

@@ -13,9 +13,10 @@ export interface NamedNet {
 export const showNet = operation(
   { scope: 'read', shared: true },
   async ({ engine }, { hash }: { readonly hash: string }): Promise<NamedNet> => {
-    const net = /^[0-9a-f]{64}$/.test(hash) ? await engine.net(hash) : null
-    if (net === null) throw missing('net', hash.slice(0, 64))
-    return { hash, net }
+    // Of the store: this process may also know nets that were only checked.
+    const row = /^[0-9a-f]{64}$/.test(hash) ? await engine.queries.net(hash) : null
+    if (row === null) throw missing('net', hash.slice(0, 64))
+    return { hash, net: JSON.parse(row.net) as Net }
   },
 )
 

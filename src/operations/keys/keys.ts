@@ -1,11 +1,13 @@
 /** API keys: access to the server. */
 import { PetrelError } from '../../kernel/errors.ts'
+import { isStorable } from '../../kernel/json-limits.ts'
 import type { KeyRow } from '../../model/rows.ts'
-import type { Scope } from '../caller.ts'
+import { type Caller, maySee, type Scope } from '../caller.ts'
 import { operation } from '../operation.ts'
 import { makeKey } from './api-key.ts'
 
-const ADMIN = { scope: 'admin', shared: true } as const
+/** A caller that belongs to a tenant manages the keys of that tenant. */
+const ADMIN = { scope: 'admin' } as const
 
 export interface KeyAsked {
   readonly subject: string
@@ -22,27 +24,44 @@ export interface KeyMade {
   readonly text: string
 }
 
-export const addKey = operation(ADMIN, async ({ engine }, { validMs, ...asked }: KeyAsked): Promise<KeyMade> => {
-  const { id, hash, text } = makeKey()
-  const createdAt = await engine.queries.now()
-  const expiresAt = validMs === null ? null : createdAt + validMs
-  const row: KeyRow = { id, hash, ...asked, createdAt, expiresAt, revokedAt: null }
-  await engine.records.keys.add(row)
-  return { row, text }
-})
+export const addKey = operation(
+  ADMIN,
+  async ({ engine, caller }, { validMs, ...asked }: KeyAsked): Promise<KeyMade> => {
+    refuseOtherTenants(caller, asked.tenant)
+    const { id, hash, text } = makeKey()
+    const createdAt = await engine.queries.now()
+    const expiresAt = validMs === null ? null : createdAt + validMs
+    const row: KeyRow = { id, hash, ...asked, createdAt, expiresAt, revokedAt: null }
+    await engine.records.keys.add(row)
+    return { row, text }
+  },
+)
 
 /** Oldest first, revoked ones too. */
 export const listKeys = operation(
   ADMIN,
-  ({ engine }, _: null): Promise<readonly KeyRow[]> => engine.records.keys.list(),
+  async ({ engine, caller }, _: null): Promise<readonly KeyRow[]> =>
+    (await engine.records.keys.list()).filter((row) => maySee(caller, row)),
 )
 
 /** By its id, or by the whole key. */
-export const revokeKey = operation(ADMIN, async ({ engine }, { key }: { readonly key: string }): Promise<KeyRow> => {
-  const id = /^petrel_([0-9a-f]{16})_/.exec(key)?.[1] ?? key
-  const { keys } = engine.records
-  const row = await keys.revoke(id)
-  if (row !== null) return row
-  if ((await keys.find(id)) === null) throw new PetrelError('not_found', `there is no key ${id}`, { id })
-  throw new PetrelError('conflict', `key ${id} was revoked before`, { id })
-})
+export const revokeKey = operation(
+  ADMIN,
+  async ({ engine, caller }, { key }: { readonly key: string }): Promise<KeyRow> => {
+    const id = /^petrel_([0-9a-f]{16})_/.exec(key)?.[1] ?? key
+    const { keys } = engine.records
+    const found = isStorable(id) ? await keys.find(id) : null
+    if (found === null || !maySee(caller, found)) throw new PetrelError('not_found', `there is no key ${id}`, { id })
+    const row = await keys.revoke(id)
+    if (row !== null) return row
+    throw new PetrelError('conflict', `key ${id} was revoked before`, { id })
+  },
+)
+
+function refuseOtherTenants({ bound, tenant }: Caller, asked: string | null): void {
+  if (!bound || asked === tenant) return
+  throw new PetrelError('permission_denied', 'a key that belongs to a tenant makes keys of this tenant alone', {
+    tenant,
+    hint: `Ask for a key of the tenant ${tenant}.`,
+  })
+}

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { mount } from '../../http/describe/route.ts'
 import { readId } from '../../kernel/ids.ts'
 import type { DefinitionHead } from '../../model/definitions.ts'
+import { checkDefinition } from '../../operations/definitions/check.ts'
 import {
   deployDefinition,
   listDefinitions,
@@ -12,6 +13,8 @@ import {
 } from '../../operations/definitions/definitions.ts'
 import type { Page } from '../../operations/page.ts'
 import {
+  CheckReply,
+  checkedWire,
   DefinitionList,
   DefinitionReply,
   DeployReply,
@@ -73,6 +76,28 @@ export const DEPLOY_ROUTES = [
       reply.header('location', `/v1/definitions/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`)
       return deployedWire(made)
     },
+  ),
+
+  route(
+    'POST /v1/definitions/check',
+    {
+      tag: 'Definitions',
+      summary: 'Check a definition without deploying it',
+      does: checkDefinition,
+      description:
+        'The body is the text of the file, as for a deploy. Everything that a deploy refuses is a problem, with its place in the ' +
+        'text. Definitions that it refers to are those in service. Nothing is written.',
+      query: { file: textOf('The name of the text in mistakes.') },
+      body: {
+        schema: text('The definition.'),
+        types: ['application/yaml', 'application/json', 'text/plain'],
+        example: 'kind: Workflow\nmetadata: { name: order }\nspec:\n  steps:\n    - name: ship\n',
+      },
+      answers: { '200': { description: 'What it is, or what is wrong.', schema: CheckReply } },
+      compressed: true,
+    },
+    async ({ query, perform, request }) =>
+      checkedWire(await perform(checkDefinition, { file: query.file ?? 'definition', text: readGiven(request) })),
   ),
 ]
 
