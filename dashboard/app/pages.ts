@@ -60,4 +60,6 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/gates/:id', title: 'Gate', load: () => import('../pages/gates/gate.tsx') },
   { pattern: '/definitions', title: 'Definitions', load: () => import('../pages/definitions/definitions.tsx') },
   { pattern: '/definitions/:name', title: 'Definition', load: () => import('../pages/definitions/definition.tsx') },
+  { pattern: '/sagas', title: 'Sagas', load: () => import('../pages/sagas/sagas.tsx') },
+  { pattern: '/sagas/:id', title: 'Saga', load: () => import('../pages/sagas/saga.tsx') },
 ]

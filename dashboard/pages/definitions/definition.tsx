@@ -19,6 +19,7 @@ import type { Pause } from './pauses.ts'
 import { readDefinition, type Version } from './read.ts'
 import { Source } from './source.tsx'
 import { StartDialog } from './start-dialog.tsx'
+import { checkText, problemsOfCheck } from './texts.ts'
 import { triggerText } from './trigger.ts'
 import { Versions } from './versions.tsx'
 
@@ -250,17 +251,32 @@ interface OneVersion {
   readonly version: Version
 }
 
+/** With what a check says of the text today: other definitions that it refers to may have changed. */
 function SourceOf({ name, version: { version, source_hash: hash } }: OneVersion) {
   const params = { name, version }
   const { data, error } = useLive(
     hash,
-    async (signal) => (await api('GET /v1/definitions/:name/versions/:version', { params, signal })).definition.source,
+    async (signal) => {
+      const { definition } = await api('GET /v1/definitions/:name/versions/:version', { params, signal })
+      const file = `${name}-${version}.${definition.source.trimStart().startsWith('{') ? 'json' : 'yaml'}`
+      return { text: definition.source, file, checked: await checkText(definition.source, file, signal) }
+    },
     { concerns: () => false },
   )
   if (error.value !== null) return <Problem error={error.value} />
   if (data.value === null) return <p class="dim">Loading …</p>
-  const isJson = data.value.trimStart().startsWith('{')
-  return <Source text={data.value} name={`${name}-${version}.${isJson ? 'json' : 'yaml'}`} />
+  const { text, file, checked } = data.value
+  const found = problemsOfCheck(checked)
+  return (
+    <>
+      <p class="dim">
+        {found.length === 0
+          ? 'A check finds nothing wrong.'
+          : `A check finds ${checked.problems.length} mistakes and ${checked.warnings.length} warnings, shown on their lines.`}
+      </p>
+      <Source text={text} name={file} problems={found} />
+    </>
+  )
 }
 
 function NetOf({ name, version: { version, net: hash } }: OneVersion) {

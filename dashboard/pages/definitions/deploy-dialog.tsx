@@ -1,13 +1,13 @@
 /** Deploys a definition from a file, or from text. Mistakes are shown on their lines. */
 import { useSignal } from '@preact/signals'
-import type { Answer } from '../../api/answer.ts'
-import { AnswerError, answerOf } from '../../api/client.ts'
+import type { Net } from '../../../src/net/net.ts'
 import { go, href } from '../../browser/router.ts'
 import { ActionDialog } from '../../ui/actions.tsx'
-import { InputError } from '../../ui/problem.tsx'
-import { type LineProblem, problemsOf, Source } from './source.tsx'
-
-type Deployed = Answer<'POST /v1/definitions'>
+import { InputError, Problem } from '../../ui/problem.tsx'
+import { NetTable } from './net-view.tsx'
+import type { LineProblem } from './problems.ts'
+import { Source } from './source.tsx'
+import { type Checked, checkText, deployText, mistakesOf, problemsOfCheck } from './texts.ts'
 
 const LARGEST = 10 * 1024 * 1024
 
@@ -16,17 +16,20 @@ export function DeployDialog({ initial = '', onClose }: { readonly initial?: str
   const file = useSignal('definition.yaml')
   const tags = useSignal('')
   const problems = useSignal<readonly LineProblem[] | null>(null)
+  const forget = (): void => {
+    problems.value = null
+  }
   const take = async (given: File | undefined): Promise<void> => {
     if (given === undefined || given.size > LARGEST) return
     file.value = given.name
     text.value = await given.text()
-    problems.value = null
+    forget()
   }
   const deploy = async (): Promise<string> => {
     problems.value = null
     if (text.value.trim() === '') throw new InputError('Choose a file, or write the text of a definition.')
     try {
-      const { definition, what, warnings } = await deployText(text.value, file.value, tags.value)
+      const { definition, what, warnings } = await deployText(text.value, file.value, namesIn(tags.value))
       go(href(`/definitions/${encodeURIComponent(definition.name)}`, { tab: 'source', version: definition.version }))
       const warned = warnings.length === 0 ? '' : `, with ${warnings.length} warnings`
       return `${definition.name} ${definition.version}: ${what}${warned}.`
@@ -56,7 +59,7 @@ export function DeployDialog({ initial = '', onClose }: { readonly initial?: str
           value={text.value}
           onInput={(event) => {
             text.value = event.currentTarget.value
-            problems.value = null
+            forget()
           }}
         />
       </label>
@@ -70,9 +73,7 @@ export function DeployDialog({ initial = '', onClose }: { readonly initial?: str
           }}
         />
       </label>
-      {problems.value !== null && problems.value.length > 0 && (
-        <Source text={text.value} name={file.value} problems={problems.value} />
-      )}
+      <Check key={text.value} text={text.value} file={file.value} refused={problems.value} />
     </ActionDialog>
   )
 }
@@ -101,19 +102,49 @@ function FileInput({ onFile }: { readonly onFile: (file: File | undefined) => vo
   )
 }
 
-async function deployText(text: string, file: string, tags: string): Promise<Deployed> {
-  const query = new URLSearchParams({ file })
-  for (const tag of tags.split(',').map((one) => one.trim())) if (tag !== '') query.append('tag', tag)
-  const response = await answerOf(`/v1/definitions?${query}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/yaml' },
-    body: text,
-  })
-  return (await response.json()) as Deployed
+/** What a deploy would say of the text. `refused`: what it has said. */
+function Check(props: {
+  readonly text: string
+  readonly file: string
+  readonly refused: readonly LineProblem[] | null
+}) {
+  const { text, file, refused } = props
+  const checked = useSignal<Checked | null>(null)
+  const failure = useSignal<Error | null>(null)
+  const check = async (): Promise<void> => {
+    failure.value = null
+    try {
+      checked.value = await checkText(text, file)
+    } catch (error) {
+      failure.value = error as Error
+    }
+  }
+  const problems = checked.value === null ? (refused ?? []) : problemsOfCheck(checked.value)
+  return (
+    <>
+      <div class="row">
+        <button type="button" disabled={text.trim() === ''} onClick={() => void check()}>
+          Check
+        </button>
+        <span role="status">{checked.value !== null && verdictOf(checked.value)}</span>
+      </div>
+      {failure.value !== null && <Problem error={failure.value} />}
+      {problems.length > 0 && <Source text={text} name={file} problems={problems} />}
+      {checked.value?.net != null && <NetTable net={checked.value.net.net as Net} />}
+    </>
+  )
 }
 
-/** Of an invalid definition: all mistakes with their lines. */
-function mistakesOf(error: unknown): readonly LineProblem[] {
-  if (!(error instanceof AnswerError) || error.code !== 'invalid_definition') return []
-  return problemsOf((error.details['problems'] ?? []) as Parameters<typeof problemsOf>[0], false)
+function verdictOf({ ok, problems, warnings, definition }: Checked): string {
+  if (!ok) return `${problems.length} ${problems.length === 1 ? 'mistake' : 'mistakes'}`
+  const warned = warnings.length === 0 ? '' : `, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`
+  if (definition?.name == null) return `valid, but it has no name, so it cannot be deployed${warned}`
+  return `valid: ${definition.name} ${definition.version ?? '(next version)'}, ${definition.dialect}${warned}`
+}
+
+function namesIn(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }

@@ -3,15 +3,7 @@ import { useMemo, useRef } from 'preact/hooks'
 import { CopyButton } from '../../ui/copy.tsx'
 import { DownloadButton } from '../../ui/json.tsx'
 import { linesOf, wordsOf } from './highlight.ts'
-
-export interface LineProblem {
-  readonly line: number
-  readonly column: number
-  readonly path: string
-  readonly message: string
-  readonly hint: string | null
-  readonly isWarning: boolean
-}
+import type { LineProblem } from './problems.ts'
 
 const MOST_LINES = 5_000
 
@@ -80,16 +72,4 @@ function ProblemNote({ problem: { message, hint, isWarning } }: { readonly probl
       )}
     </span>
   )
-}
-
-interface Reported {
-  readonly line: number
-  readonly column: number
-  readonly path: string
-  readonly message: string
-  readonly hint: string | null
-}
-
-export function problemsOf(reported: readonly Reported[], isWarning: boolean): readonly LineProblem[] {
-  return reported.map(({ line, column, path, message, hint }) => ({ line, column, path, message, hint, isWarning }))
 }
