@@ -126,7 +126,7 @@ const COLUMNS: readonly Column<Saga>[] = [
     optional: true,
     cell: ({ created_by: by }) => (by === null ? <span class="dim">–</span> : <bdi title={by}>{by}</bdi>),
   },
-  { key: 'created', title: 'Started', width: '7rem', cell: ({ created_at: at }) => <Moment at={at} /> },
+  { key: 'created', title: 'Started', width: '7rem', optional: true, cell: ({ created_at: at }) => <Moment at={at} /> },
   {
     key: 'last',
     title: 'Last event',
