@@ -22,6 +22,7 @@ import { QUEUE_ROUTES } from './queues/routes.ts'
 import { SAGA_ROUTES } from './sagas/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 import { UI_ROUTES } from './ui/routes.ts'
+import { WORKER_ROUTES } from './workers/routes.ts'
 
 export const CORE_ROUTES = [
   ...INBOX_ROUTES,
@@ -39,6 +40,7 @@ export const CORE_ROUTES = [
   ...NET_ROUTES,
   ...CHANGES_ROUTES,
   ...KEY_ROUTES,
+  ...WORKER_ROUTES,
 ]
 
 /** Of the server itself. */

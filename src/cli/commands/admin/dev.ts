@@ -93,7 +93,7 @@ function printWhereToLook(terminal: Terminal, url: string, options: DevOptions, 
         : ' --store …'
   terminal.print()
   terminal.print('Where to look:')
-  terminal.print(`  ${url}/?token=${token}    the latest instances`)
+  terminal.print(`  ${url}/?token=${token}    the dashboard`)
   terminal.print(`  curl -H "Authorization: Bearer $(cat ${file})" ${url}/v1/instances    the same as JSON`)
   terminal.print(`  petrel ls${where}, petrel show ID${where}`)
   if (existsSync('examples/order.chain.yaml')) {
