@@ -1,12 +1,13 @@
-/** Which definitions are paused. */
-import type { Answer } from '../../api/answer.ts'
-import { rowsUpTo } from '../../api/batches.ts'
-import { api } from '../../api/client.ts'
+/** What is paused. */
+import type { Answer } from './answer.ts'
+import { rowsUpTo } from './batches.ts'
+import { api } from './client.ts'
 
 export type Pause = Answer<'GET /v1/pauses'>['pauses'][number]
 
 const MOST = 1_000
 
+/** Of one kind, by name. */
 export async function pausesOf(kind: Pause['kind'], signal: AbortSignal): Promise<ReadonlyMap<string, Pause>> {
   const { rows } = await rowsUpTo<Pause, string>(MOST, async (before) => {
     const query = { limit: 100, ...(before === null ? {} : { before }) }
@@ -17,6 +18,3 @@ export async function pausesOf(kind: Pause['kind'], signal: AbortSignal): Promis
     rows.filter((pause) => pause.kind === kind && pause.state !== 'resuming').map((pause) => [pause.name, pause]),
   )
 }
-
-export const pausesOfDefinitions = (signal: AbortSignal): Promise<ReadonlyMap<string, Pause>> =>
-  pausesOf('definition', signal)

@@ -62,4 +62,7 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/definitions/:name', title: 'Definition', load: () => import('../pages/definitions/definition.tsx') },
   { pattern: '/sagas', title: 'Sagas', load: () => import('../pages/sagas/sagas.tsx') },
   { pattern: '/sagas/:id', title: 'Saga', load: () => import('../pages/sagas/saga.tsx') },
+  { pattern: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/inbox.tsx') },
+  { pattern: '/webhooks', title: 'Webhooks', load: () => import('../pages/webhooks/webhooks.tsx') },
+  { pattern: '/webhooks/:id', title: 'Webhook', load: () => import('../pages/webhooks/webhook.tsx') },
 ]

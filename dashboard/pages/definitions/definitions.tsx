@@ -4,6 +4,7 @@ import type { Answer } from '../../api/answer.ts'
 import { api } from '../../api/client.ts'
 import { useGrowing } from '../../api/growing.ts'
 import { useLive } from '../../api/live.ts'
+import { type Pause, pausesOf } from '../../api/pauses.ts'
 import { href, param, setQuery } from '../../browser/router.ts'
 import { type Action, ActionButton, usePageActions } from '../../ui/actions.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -13,7 +14,6 @@ import { Problem } from '../../ui/problem.tsx'
 import { type Column, Rows } from '../../ui/rows.tsx'
 import { State } from '../../ui/state.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
-import { type Pause, pausesOfDefinitions } from './pauses.ts'
 import { triggerText } from './trigger.ts'
 
 type Definition = Answer<'GET /v1/definitions'>['definitions'][number]
@@ -105,7 +105,7 @@ function useDefinitions(held: Signal<boolean>) {
     },
     { hold: held, concerns },
   )
-  const pauses = useLive('pauses', pausesOfDefinitions, { concerns })
+  const pauses = useLive('pauses', (signal) => pausesOf('definition', signal), { concerns })
   return { live, pauses: pauses.data, more }
 }
 

@@ -1,7 +1,7 @@
 /** What the page of a definition shows, besides its text and its net. */
 import type { Answer } from '../../api/answer.ts'
 import { api } from '../../api/client.ts'
-import { pausesOfDefinitions } from './pauses.ts'
+import { pausesOf } from '../../api/pauses.ts'
 import { ratesOf } from './rates.ts'
 
 export type Version = Answer<'GET /v1/definitions'>['definitions'][number]
@@ -13,7 +13,7 @@ export const MOST_INSTANCES = 200
 export async function readDefinition(name: string, signal: AbortSignal) {
   const [{ definitions: versions, next_before: olderVersions }, pauses] = await Promise.all([
     api('GET /v1/definitions/:name/versions', { params: { name }, query: { limit: MOST_VERSIONS }, signal }),
-    pausesOfDefinitions(signal),
+    pausesOf('definition', signal),
   ])
   return { versions, hasOlder: olderVersions !== null, pause: pauses.get(name) ?? null }
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answer.ts'
 import { api } from '../../api/client.ts'
 import { useGrowing } from '../../api/growing.ts'
 import { refusal, session } from '../../api/session.ts'
-import { href } from '../../browser/router.ts'
+import { href, param, setQuery } from '../../browser/router.ts'
 import { CopyButton } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Empty } from '../../ui/empty.tsx'
@@ -26,7 +26,6 @@ export function RefusedMessages() {
 
 function List() {
   const held = useSignal(false)
-  const opened = useSignal<Message | null>(null)
   const { live, more } = useGrowing<Message, number>(
     'refused',
     async (before, signal) => {
@@ -38,6 +37,7 @@ function List() {
   )
   if (live.error.value !== null) return <Problem error={live.error.value} />
   if (live.data.value === null) return <p class="dim">Loading …</p>
+  const opened = live.data.value.rows.find(({ id }) => String(id) === param('message'))
   return (
     <>
       <p class="dim">The last 10,000 messages that changed nothing, newest first.</p>
@@ -46,21 +46,12 @@ function List() {
         rows={live.data.value.rows}
         columns={COLUMNS}
         keyOf={({ id }) => String(id)}
-        onSelect={(message) => {
-          opened.value = message
-        }}
+        hrefOf={({ id }) => href('/sagas', { tab: 'refused', message: id })}
         held={held}
         onEnd={more}
         empty={<Empty what="No message has been refused." command="petrel saga refused" />}
       />
-      {opened.value !== null && (
-        <MessageDialog
-          message={opened.value}
-          onClose={() => {
-            opened.value = null
-          }}
-        />
-      )}
+      {opened !== undefined && <MessageDialog message={opened} onClose={() => setQuery({ message: null })} />}
     </>
   )
 }
