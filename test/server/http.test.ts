@@ -240,18 +240,6 @@ describe('every reply', () => {
   })
 })
 
-describe('GET /', () => {
-  it('is a page of the latest instances, with names escaped', async () => {
-    await finished(ONE.replace('one', '"<b>x</b>"'))
-    const { status, headers, body } = await get('/')
-    expect(status).toBe(200)
-    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(body).toContain('&lt;b&gt;x&lt;/b&gt;')
-    expect(body).not.toContain('<b>x')
-    expect(body).toContain('http-equiv="refresh"')
-  })
-})
-
 describe('close', () => {
   it('ends open streams', async () => {
     const other = await startServer({ engine, version: '1', port: 0 })
