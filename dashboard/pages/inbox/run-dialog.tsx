@@ -44,21 +44,21 @@ export function RunDialog({ id, onClose, onDone }: Props) {
         <>
           <Facts run={data.value.run} />
           <Actions run={data.value.run} onDone={changed} />
-          <h2>Payload</h2>
+          <h2 class="part">Payload</h2>
           <JsonValue value={data.value.run.payload} label="Payload" />
           {data.value.run.result !== null && (
             <>
-              <h2>Result</h2>
+              <h2 class="part">Result</h2>
               <JsonValue value={data.value.run.result} label="Result" />
             </>
           )}
           {data.value.run.error !== null && (
             <>
-              <h2>Last error</h2>
+              <h2 class="part">Last error</h2>
               <JsonValue value={data.value.run.error} label="Last error" />
             </>
           )}
-          <h2>History</h2>
+          <h2 class="part">History</h2>
           <ol class="run-events">
             {data.value.events.map((event, i) => (
               <li key={i}>

@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   },
   {
     key: 'next',
-    title: 'Next attempt, or end',
+    title: 'Next, or ended',
     width: '8rem',
     optional: true,
     cell: ({ next_attempt_at: next, delivered_at: delivered, dead_at: dead }) => (

@@ -11,6 +11,7 @@ import { Moment } from '../../ui/moments.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
 import { State } from '../../ui/state.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { Deliveries } from './deliveries.tsx'
 import type { Webhook } from './webhooks.tsx'
 
@@ -149,7 +150,7 @@ function actionsOf(
     refresh()
     return active ? 'Nothing is sent any more.' : 'Events from now on are sent.'
   }
-  const test = async (): Promise<string> => {
+  const test = async (): Promise<string | undefined> => {
     const {
       success,
       status_code: status,
@@ -157,7 +158,8 @@ function actionsOf(
       response_time_ms: ms,
     } = await api('POST /ojs/v1/webhooks/subscriptions/:id/test', { params })
     if (success) return `The receiver accepted the test event: ${status} after ${ms} ms.`
-    throw new Error(`The receiver did not accept the test event: ${status ?? error ?? 'no answer'}, ${ms} ms`)
+    toast({ kind: 'error', text: `The receiver did not accept the test event: ${status ?? error ?? 'no answer'}.` })
+    return undefined
   }
   return [
     {
