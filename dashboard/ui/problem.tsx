@@ -6,7 +6,19 @@ interface FieldMistake {
   readonly message?: string
 }
 
+/** What is wrong with the input, found before anything was sent. */
+export class InputError extends Error {
+  override readonly name = 'InputError'
+}
+
 export function Problem({ error }: { readonly error: Error }) {
+  if (error instanceof InputError) {
+    return (
+      <div class="problem" role="alert">
+        <strong>{error.message}</strong>
+      </div>
+    )
+  }
   if (!(error instanceof AnswerError)) {
     return (
       <div class="problem" role="alert">

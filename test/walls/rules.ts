@@ -275,4 +275,8 @@ export const DASHBOARD_LAYERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Code of src, besides types, that the dashboard may contain: pure, and without Node. */
-export const DASHBOARD_USES: readonly string[] = ['src/http/describe/client.ts', 'src/model/search/fields.ts']
+export const DASHBOARD_USES: readonly string[] = [
+  'src/http/describe/client.ts',
+  'src/kernel/exact-numbers.ts',
+  'src/model/search/fields.ts',
+]

@@ -7,7 +7,8 @@ import type { PathParams, Shaped } from './route.ts'
 // biome-ignore lint/suspicious/noExplicitAny: of any shape
 type AnyRoute = Shaped<any, any, any, any>
 
-type Named<R extends AnyRoute, W> = R extends { readonly where: W } ? R : never
+/** A route that is described for several methods at once is each of them. */
+type Named<R extends AnyRoute, W> = R extends { readonly where: infer V } ? (W extends V ? R : never) : never
 type QueryOf<R> = R extends Shaped<string, infer Q extends string, unknown, unknown> ? Q : never
 type BodyOf<R> = R extends Shaped<string, string, infer B, unknown> ? B : never
 type ReplyOf<R> = R extends Shaped<string, string, unknown, infer T> ? T : never
