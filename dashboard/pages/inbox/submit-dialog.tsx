@@ -36,8 +36,10 @@ export function SubmitDialog({ onClose, onDone }: { readonly onClose: () => void
   const form = useSchemaForm(FORM)
   const submit = async (): Promise<string> => {
     const { payload = {}, ...rest } = readForm(form) as Asked
-    const { created, id } = await api('POST /v1/runs', { body: { ...rest, payload } })
+    const reply = await api('POST /v1/runs', { body: { ...rest, payload } })
     onDone()
+    if ('debounced' in reply) return 'The run is stored when no other has followed.'
+    const { created, id } = reply
     if (created) return 'The run is stored.'
     setQuery({ run: id })
     return 'The key was used before: this is its run.'

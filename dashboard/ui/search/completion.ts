@@ -72,6 +72,8 @@ function valuesOf(field: string, rule: FieldRule, known: KnownValues): readonly 
       return rule.words ?? known[field] ?? USUAL[field] ?? []
     case 'term':
       return known[field] ?? []
+    case 'moment':
+      return []
     case 'span':
       return SPANS
     case 'number':
@@ -88,6 +90,8 @@ function describe(rule: FieldRule): string {
       return rule.prefix === true ? 'a text; order* begins so' : rule.id === true ? 'an id' : 'a text'
     case 'term':
       return 'a text'
+    case 'moment':
+      return 'compared: >=2030-01-31T09:00:00Z'
     case 'span':
       return 'compared: >1h, <=30m'
     case 'number':
