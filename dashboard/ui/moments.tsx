@@ -36,7 +36,9 @@ export function Moment({ at }: { readonly at: string | number | null | undefined
   if (at === null || at === undefined) return <span class="dim">–</span>
   const time = typeof at === 'number' ? at : Date.parse(at)
   const difference = now.value - time
-  const text = difference >= 0 ? (difference < 1000 ? 'now' : `${span(difference)} ago`) : `in ${span(-difference)}`
+  // The clock of the window is up to a second behind.
+  const text =
+    Math.abs(difference) < 1000 ? 'now' : difference > 0 ? `${span(difference)} ago` : `in ${span(-difference)}`
   return (
     <time dateTime={new Date(time).toISOString()} title={exact(time)}>
       {text}

@@ -54,8 +54,8 @@ const COLUMNS: readonly Column<Group>[] = [
 ]
 
 export default function Errors() {
-  const states = chosenStates()
   const text = param('q')
+  const states = chosenStates(text)
   const pages = useSignal(1)
   const held = useSignal(false)
   const key = `error groups ${states.join()} ${text}`
@@ -84,7 +84,7 @@ export default function Errors() {
         <DeadLetters />
       </div>
       <div class="row list-tools">
-        <StateToggles states={states} />
+        <StateToggles states={states} text={text} />
         <Find text={text} />
         {live.waiting.value && (
           <button type="button" class="small primary" onClick={() => live.show()}>
@@ -143,11 +143,15 @@ async function readGroups(
   return { groups, next, pages }
 }
 
-/** Without a choice only the open ones need attention. */
-function chosenStates(): readonly GroupStateName[] {
+/** Without a choice those that need attention; of a search, all. */
+function usualStates(text: string): readonly GroupStateName[] {
+  return text === '' ? ['open'] : STATES
+}
+
+function chosenStates(text: string): readonly GroupStateName[] {
   const given = param('state').split(',')
   const chosen = STATES.filter((state) => given.includes(state))
-  return chosen.length === 0 ? ['open'] : chosen
+  return chosen.length === 0 ? usualStates(text) : chosen
 }
 
 function emptyText(states: readonly GroupStateName[], text: string): string {
@@ -157,10 +161,10 @@ function emptyText(states: readonly GroupStateName[], text: string): string {
     : `No group is ${states.join(' or ')}.`
 }
 
-function StateToggles({ states }: { readonly states: readonly GroupStateName[] }) {
+function StateToggles({ states, text }: { readonly states: readonly GroupStateName[]; readonly text: string }) {
   const toggle = (state: GroupStateName): void => {
-    const next = states.includes(state) ? states.filter((one) => one !== state) : [...states, state]
-    setQuery({ state: next.join() === 'open' ? null : next.join() })
+    const next = STATES.filter((one) => (one === state) !== states.includes(one))
+    setQuery({ state: next.join() === usualStates(text).join() ? null : next.join() })
   }
   return (
     <fieldset class="counts">
