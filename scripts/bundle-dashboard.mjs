@@ -38,6 +38,25 @@ function minified(css) {
     .trim()
 }
 
+/**
+ * Few files: a larger one is compressed better, and what is in the first is there when a page needs it.
+ * @param {string} id @returns {string | undefined}
+ */
+function groupOf(id) {
+  const path = id.slice(source.length)
+  if (!id.startsWith(source) || /^(?:api|browser|ui)\//.test(path)) return 'shared'
+  if (/^(?:graph|timeline)\//.test(path)) return 'pictures'
+  const page = /^pages\/([\w-]+)\//.exec(path)?.[1]
+  return page === undefined ? undefined : PAGES.find(({ pages }) => pages.includes(page))?.group
+}
+
+/** Pages that are opened one after another. */
+const PAGES = [
+  { group: 'instance', pages: ['instance', 'run', 'history'] },
+  { group: 'work', pages: ['instances', 'runs', 'operations', 'errors', 'queues', 'workers', 'schedules'] },
+  { group: 'people', pages: ['gates', 'definitions', 'sagas', 'inbox', 'webhooks', 'keys'] },
+]
+
 /** @type {import('rolldown').OutputOptions} */
 const output = {
   dir: assets,
@@ -61,15 +80,13 @@ for (const [constant, file] of Object.entries(WORKERS)) {
 const { output: made } = await build({
   ...options,
   input: { app: join(source, 'app.tsx') },
+  preserveEntrySignatures: 'allow-extension',
   transform: { define },
-  output,
+  output: { ...output, codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: groupOf, debugName: 'pages' }] } },
 })
 const app = made.find((chunk) => chunk.type === 'chunk' && chunk.isEntry)
 if (app === undefined) throw new Error('the dashboard has no entry')
 
-const libraries = ['uplot/dist/uPlot.min.css'].map((file) =>
-  fs.readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8'),
-)
 const styles = fs
   .readdirSync(join(source, 'styles'))
   .sort()
@@ -77,7 +94,7 @@ const styles = fs
 const page = fs
   .readFileSync(join(source, 'index.html'), 'utf8')
   .replace('%app%', `/ui/assets/${app.fileName}`)
-  .replace('%styles%', asset('styles.css', minified([...libraries, ...styles].join('\n'))))
+  .replace('%styles%', asset('styles.css', minified(styles.join('\n'))))
   .replace('%icon%', asset('icon.svg', fs.readFileSync(join(source, 'icon.svg'), 'utf8')))
 fs.writeFileSync(join(folder, 'index.html'), page)
 
