@@ -80,7 +80,7 @@ const COLUMNS: readonly Column<ComparedStep>[] = [
   {
     key: 'name',
     title: 'Step',
-    width: 'minmax(4rem, 2fr)',
+    width: 'minmax(3.5rem, 2fr)',
     cell: ({ name }) => <bdi title={name.slice(0, 2000)}>{name.slice(0, 500)}</bdi>,
   },
   {

@@ -1,12 +1,10 @@
 /** The chain of retries and forks: what this instance repeats, and what repeats it. */
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { api } from '../../../api/client.ts'
 import { useLive } from '../../../api/live.ts'
 import { href } from '../../../browser/router.ts'
 import { Moment } from '../../../ui/moments.tsx'
 import { State } from '../../../ui/state.tsx'
-import { about, type Instance } from '../model.ts'
+import type { Instance } from '../model.ts'
 
 /** Links of the chain that are read in each direction. */
 const MOST = 10
@@ -28,14 +26,9 @@ interface Chain {
 
 export function Lineage({ instance }: { readonly instance: Instance }) {
   const { data } = useLive(`lineage ${instance.id}`, (signal) => readChain(instance, signal), {
-    concerns: about(instance.id),
-    atMostEveryMs: 5_000,
+    // A retry is a change of another instance.
+    atMostEveryMs: 10_000,
   })
-  // A retry is a change of another instance: look again when this one ends.
-  const seen = useSignal(instance.state)
-  useEffect(() => {
-    seen.value = instance.state
-  }, [instance.state])
   const chain = data.value
   if (chain === null || (chain.before.length === 0 && chain.after.length === 0)) return null
   return (

@@ -160,7 +160,7 @@ function columnsOf(toggle: (id: string) => void, more: (id: string) => void): re
     {
       key: 'name',
       title: 'Step',
-      width: 'minmax(9rem, 3fr)',
+      width: 'minmax(6rem, 3fr)',
       cell: (row) => <NameCell row={row} toggle={toggle} more={more} />,
     },
     { key: 'state', title: 'State', width: '7.5rem', cell: of(({ state }) => <State state={state} />) },
@@ -179,7 +179,7 @@ function columnsOf(toggle: (id: string) => void, more: (id: string) => void): re
       optional: true,
       cell: of(({ attempts, kind }) => (kind === 'run' ? attempts : '')),
     },
-    { key: 'took', title: 'Took', width: '6rem', numeric: true, cell: of((step) => <Length step={step} />) },
+    { key: 'took', title: 'Took', width: '4.5rem', numeric: true, cell: of((step) => <Length step={step} />) },
     {
       key: 'started',
       title: 'Started',
