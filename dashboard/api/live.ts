@@ -49,6 +49,9 @@ export class LiveData<T> implements Live<T> {
   constructor(load: (signal: AbortSignal) => Promise<T>, options: LiveOptions) {
     this.#load = load
     this.#options = options
+    // Pages take them apart: `const { data, refresh } = useLive(…)`.
+    this.refresh = this.refresh.bind(this)
+    this.show = this.show.bind(this)
   }
 
   open(): void {

@@ -76,5 +76,5 @@ export const PAGES: readonly PageEntry[] = [
   { pattern: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/inbox.tsx') },
   { pattern: '/webhooks', title: 'Webhooks', load: () => import('../pages/webhooks/webhooks.tsx') },
   { pattern: '/webhooks/:id', title: 'Webhook', load: () => import('../pages/webhooks/webhook.tsx') },
-  { pattern: '/keys', title: 'Keys and audit', load: () => import('../pages/keys/page.tsx') },
+  { pattern: '/keys', title: 'Keys and audit', load: () => import('../pages/keys/keys.tsx') },
 ]

@@ -8,6 +8,7 @@ import { Problem } from '../../ui/problem.tsx'
 import { linesOf } from './highlight.ts'
 import { type DiffLine, diffLines, withContext } from './line-diff.ts'
 import { netDiff } from './net-model.ts'
+import { NetPicture } from './net-picture.tsx'
 import { NetTable } from './net-view.tsx'
 
 type Version = Answer<'GET /v1/definitions'>['definitions'][number]
@@ -71,7 +72,7 @@ function Difference({ name, from, to }: { readonly name: string; readonly from: 
   if (data.value === null) return error.value === null ? <p class="dim">Loading …</p> : <Problem error={error.value} />
   const { before, after } = data.value
   const diff = netDiff(before.net, after.net)
-  const isSame = [diff.added, diff.removed, diff.changed, diff.settings].every(({ length }) => length === 0)
+  const isSame = Object.values(diff).every(({ length }: readonly unknown[]) => length === 0)
   return (
     <div class="stack">
       <section>
@@ -81,6 +82,7 @@ function Difference({ name, from, to }: { readonly name: string; readonly from: 
         ) : (
           <>
             {diff.settings.length > 0 && <p>Settings of the net that differ: {diff.settings.join(', ')}.</p>}
+            <NetPicture net={after.net} before={before.net} />
             <NetTable net={after.net} before={before.net} diff={diff} />
           </>
         )}

@@ -134,14 +134,18 @@ describe('the outline of a net', () => {
 describe('the difference of two nets', () => {
   it('names nodes and their members', () => {
     const before = net([node('a'), node('b'), node('c')])
-    const after = net([node('a', { join: 'count' }), node('c'), node('d')], { held: 'complete' })
+    const elsewhere = {
+      next: { mode: 'every', arcs: [{ to: 'd', when: null, args: null, set: null }], scope: null },
+    } as const
+    const after = net([node('a', { join: 'count' }), node('c', elsewhere), node('d')], { held: 'complete' })
     expect(netDiff(before, after)).toEqual({
       added: ['d'],
       removed: ['b'],
       changed: [{ key: 'a', members: ['join'] }],
+      rerouted: ['c'],
       settings: ['held'],
     })
-    expect(netDiff(before, before)).toEqual({ added: [], removed: [], changed: [], settings: [] })
+    expect(netDiff(before, before)).toEqual({ added: [], removed: [], changed: [], rerouted: [], settings: [] })
   })
 })
 

@@ -15,6 +15,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import { PauseDialog, RetireDialog } from './change-dialogs.tsx'
 import { Compare, VersionSelect } from './compare.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
+import { NetPicture } from './net-picture.tsx'
 import { NetTable } from './net-view.tsx'
 import { readDefinition, type Version } from './read.ts'
 import { Source } from './source.tsx'
@@ -287,5 +288,11 @@ function NetOf({ name, version: { version, net: hash } }: OneVersion) {
     { concerns: () => false },
   )
   if (error.value !== null) return <Problem error={error.value} />
-  return data.value === null ? <p class="dim">Loading …</p> : <NetTable net={data.value} />
+  if (data.value === null) return <p class="dim">Loading …</p>
+  return (
+    <div class="stack">
+      <NetPicture net={data.value} />
+      <NetTable net={data.value} />
+    </div>
+  )
 }

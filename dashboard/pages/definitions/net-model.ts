@@ -60,6 +60,8 @@ export interface NetDiff {
   readonly removed: readonly string[]
   /** With the members that differ. */
   readonly changed: readonly { readonly key: string; readonly members: readonly string[] }[]
+  /** Nodes that do the same, and continue elsewhere: a picture shows that as arrows. */
+  readonly rerouted: readonly string[]
   /** Members of the net itself. */
   readonly settings: readonly string[]
 }
@@ -67,14 +69,18 @@ export interface NetDiff {
 export function netDiff(before: Net, after: Net): NetDiff {
   const old = new Map(before.nodes.map((node) => [node.key, node]))
   const current = new Map(after.nodes.map((node) => [node.key, node]))
+  const kept = [...current].flatMap(([key, node]) => {
+    const was = old.get(key)
+    const members = was === undefined ? [] : differing(was, node, [])
+    return members.length === 0 ? [] : [{ key, members }]
+  })
+  const isRerouted = ({ members }: { readonly members: readonly string[] }): boolean =>
+    members.length === 1 && members[0] === 'next'
   return {
     added: [...current.keys()].filter((key) => !old.has(key)),
     removed: [...old.keys()].filter((key) => !current.has(key)),
-    changed: [...current].flatMap(([key, node]) => {
-      const was = old.get(key)
-      const members = was === undefined ? [] : differing(was, node, [])
-      return members.length === 0 ? [] : [{ key, members }]
-    }),
+    changed: kept.filter((one) => !isRerouted(one)),
+    rerouted: kept.filter(isRerouted).map(({ key }) => key),
     settings: differing(before, after, ['nodes']),
   }
 }

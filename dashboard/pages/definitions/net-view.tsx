@@ -5,7 +5,7 @@ import { type Column, Rows } from '../../ui/rows.tsx'
 import { type NetDiff, type NodeLine, outlineOf } from './net-model.ts'
 
 interface Row extends NodeLine {
-  readonly change: 'added' | 'removed' | 'changed' | null
+  readonly change: keyof typeof SIGNS | null
   readonly members: readonly string[]
 }
 
@@ -13,11 +13,18 @@ interface Row extends NodeLine {
 export function NetTable({ net, before, diff }: { readonly net: Net; readonly before?: Net; readonly diff?: NetDiff }) {
   const added = new Set(diff?.added)
   const removed = new Set(diff?.removed)
+  const rerouted = new Set(diff?.rerouted)
   const changed = new Map(diff?.changed.map(({ key, members }) => [key, members]))
   const current = outlineOf(net).map(
     (line): Row => ({
       ...line,
-      change: added.has(line.key) ? 'added' : changed.has(line.key) ? 'changed' : null,
+      change: added.has(line.key)
+        ? 'added'
+        : changed.has(line.key)
+          ? 'changed'
+          : rerouted.has(line.key)
+            ? 'rerouted'
+            : null,
       members: changed.get(line.key) ?? [],
     }),
   )
@@ -41,7 +48,12 @@ export function NetTable({ net, before, diff }: { readonly net: Net; readonly be
   )
 }
 
-const SIGNS = { added: '+ added', removed: '− removed', changed: '~ changed' } as const
+const SIGNS = {
+  added: '+ added',
+  removed: '− removed',
+  changed: '≠ changed',
+  rerouted: '→ continues elsewhere',
+} as const
 
 const CHANGE: Column<Row> = {
   key: 'change',

@@ -2,6 +2,7 @@
 import type { Answer } from '../../api/answer.ts'
 import { api } from '../../api/client.ts'
 import { pausesOf } from '../../api/pauses.ts'
+import { queryValue } from '../../api/query-value.ts'
 import { ratesOf } from './rates.ts'
 
 export type Version = Answer<'GET /v1/definitions'>['definitions'][number]
@@ -29,5 +30,5 @@ export async function readRates(name: string, signal: AbortSignal) {
 
 /** A query for the instances of a definition. */
 export function nameQuery(name: string): string {
-  return `name:"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  return `name:${queryValue(name)}`
 }

@@ -4,8 +4,9 @@ import { useMemo } from 'preact/hooks'
 import type { Answer } from '../../api/answer.ts'
 import { api } from '../../api/client.ts'
 import { useLive } from '../../api/live.ts'
+import { queryValue } from '../../api/query-value.ts'
 import { refusal, session, signOut } from '../../api/session.ts'
-import { param, setQuery } from '../../browser/router.ts'
+import { href, param, setQuery } from '../../browser/router.ts'
 import { type Action, ActionButton, usePageActions } from '../../ui/actions.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { Moment } from '../../ui/moments.tsx'
@@ -22,14 +23,17 @@ interface Row extends ApiKey {
 
 const FIRST = 'petrel keys add --subject ci --scope read enqueue'
 
-export function Keys() {
+export default function Keys() {
   const refused = refusal('admin')
-  return refused === null ? (
-    <List />
-  ) : (
+  return (
     <>
+      <h1>Keys and audit</h1>
       <Self />
-      <Empty what={`Keys cannot be shown: ${refused}.`} command="petrel keys ls" />
+      {refused === null ? <List /> : <Empty what={`Keys cannot be shown: ${refused}.`} command="petrel keys ls" />}
+      <p class="dim below-rows">
+        Who did what is recorded with each instance and each run: the history of an instance names the actor of every
+        change.
+      </p>
     </>
   )
 }
@@ -54,7 +58,6 @@ function List() {
   const onDone = (): void => void live.refresh().then(() => live.show())
   return (
     <>
-      <Self />
       <div class="row filters">
         <input
           type="search"
@@ -151,7 +154,7 @@ function actionsOf(chosen: Row | null, ask: (what: 'add' | 'revoke') => void): r
 function Self() {
   const who = session.value
   if (who === null) return null
-  const { subject, scopes, roles, tenant, signed_in: isSignedIn, sign_in: how } = who
+  const { subject, scopes, roles, tenant, signed_in: isSignedIn } = who
   return (
     <section class="card self">
       <div class="row">
@@ -172,7 +175,7 @@ function Self() {
           )}
           .
         </span>
-        {isSignedIn && how !== 'none' && (
+        {isSignedIn && (
           <button type="button" onClick={() => void signOut()}>
             Sign out
           </button>
@@ -191,6 +194,17 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Subject',
     width: 'minmax(5rem, 2fr)',
     cell: ({ subject }) => <bdi title={subject}>{subject}</bdi>,
+  },
+  {
+    key: 'work',
+    title: 'Work',
+    width: '5rem',
+    optional: true,
+    cell: ({ subject }) => (
+      <a href={href('/instances', { q: `initiator:${queryValue(subject)}` })} title={`what ${subject} has started`}>
+        started
+      </a>
+    ),
   },
   {
     key: 'scopes',
