@@ -26,7 +26,7 @@ export function CopyButton(props: {
       title={isSecret ? 'Copy' : `Copy ${text.slice(0, 500)}`}
       onClick={() => void copy()}
     >
-      ⧉ {label}
+      {label}
     </button>
   )
 }

@@ -2,8 +2,8 @@
  * A real browser against a real server on both stores. One Chromium serves all tests of a file; each test has a context of its
  * own, so cookies and stored settings do not leak. Every page must be free of errors in its console.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
+import axe from 'axe-core'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
 import { codeFile } from '../../src/files.ts'
@@ -28,8 +28,6 @@ export function chromiumPath(): string | null {
   if (named !== '') return named
   return PLACES.find((path) => existsSync(path)) ?? null
 }
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let launched: Promise<Browser> | null = null
 
@@ -95,7 +93,7 @@ interface Violation {
 
 /** Fails with every violation of the rules for accessible pages. The context must have been opened with `bypassCSP`. */
 export async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axeSource)
+  await page.evaluate(axe.source)
   const found = (await page.evaluate(
     'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
   )) as readonly Violation[] | null

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { api, rawText } from '../../api/client.ts'
 import { useLive } from '../../api/live.ts'
 import { Empty } from '../../ui/empty.tsx'
-import { JsonText } from '../../ui/json.tsx'
+import { JsonText } from '../../ui/json/json.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { memberText } from './member.ts'
 

@@ -1,7 +1,7 @@
 /** The text of a definition with line numbers, and what is wrong on its lines. */
 import { useMemo, useRef } from 'preact/hooks'
 import { CopyButton } from '../../ui/copy.tsx'
-import { DownloadButton } from '../../ui/json.tsx'
+import { DownloadButton } from '../../ui/json/json.tsx'
 import { linesOf, wordsOf } from './highlight.ts'
 import type { LineProblem } from './problems.ts'
 

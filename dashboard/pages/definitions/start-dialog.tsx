@@ -6,9 +6,9 @@ import { useLive } from '../../api/live.ts'
 import { go, href } from '../../browser/router.ts'
 import { ActionDialog, quoted } from '../../ui/actions.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { JsonValue } from '../../ui/json.tsx'
+import { readForm, SchemaForm, useSchemaForm } from '../../ui/form/schema-form.tsx'
+import { JsonValue } from '../../ui/json/json.tsx'
 import { InputError, Problem } from '../../ui/problem.tsx'
-import { readForm, SchemaForm, useSchemaForm } from '../../ui/schema-form.tsx'
 import { type StartInput, startInputOf } from './net-model.ts'
 
 interface Props {

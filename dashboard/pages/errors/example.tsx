@@ -1,7 +1,7 @@
 /** The last run of a group that failed: its error, and the input it failed with. */
 import type { Answer } from '../../api/answer.ts'
 import { href } from '../../browser/router.ts'
-import { JsonValue } from '../../ui/json.tsx'
+import { JsonValue } from '../../ui/json/json.tsx'
 import { Moment } from '../../ui/moments.tsx'
 import { State } from '../../ui/state.tsx'
 import type { ErrorGroup } from './parts.tsx'

@@ -2,7 +2,7 @@
 import { api } from '../../api/client.ts'
 import { setQuery } from '../../browser/router.ts'
 import { ActionDialog, quoted } from '../../ui/actions.tsx'
-import { readForm, SchemaForm, useSchemaForm } from '../../ui/schema-form.tsx'
+import { readForm, SchemaForm, useSchemaForm } from '../../ui/form/schema-form.tsx'
 
 const FORM = {
   type: 'object',

@@ -1,7 +1,7 @@
 /** What went in, what came out, and what is in between: as the server has it, with every digit. */
 import { setQuery } from '../../browser/router.ts'
-import { JsonText } from '../../ui/json.tsx'
-import { membersOf } from '../../ui/json-members.ts'
+import { JsonText } from '../../ui/json/json.tsx'
+import { membersOf } from '../../ui/json/json-members.ts'
 import type { Shown } from './model.ts'
 
 const PARTS: readonly { readonly name: string; readonly title: string; readonly none: string }[] = [

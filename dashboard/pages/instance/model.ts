@@ -2,7 +2,7 @@
 import type { Changes } from '../../api/changes.ts'
 import { api, rawText } from '../../api/client.ts'
 import { type Live, useLive } from '../../api/live.ts'
-import { memberAt, membersOf } from '../../ui/json-members.ts'
+import { memberAt, membersOf } from '../../ui/json/json-members.ts'
 
 export type View = Awaited<ReturnType<typeof api<'GET /v1/instances/:id'>>>
 export type Instance = View['instance']

@@ -1,7 +1,7 @@
 /** The steps of a saga in the order in which they were sent, each with its command, its answer and its undo. */
 import type { Answer } from '../../api/answer.ts'
 import { CopyButton } from '../../ui/copy.tsx'
-import { JsonValue } from '../../ui/json.tsx'
+import { JsonValue } from '../../ui/json/json.tsx'
 import { Moment, Took } from '../../ui/moments.tsx'
 import { State } from '../../ui/state.tsx'
 

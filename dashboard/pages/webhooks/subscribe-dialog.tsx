@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { api } from '../../api/client.ts'
 import { go, href } from '../../browser/router.ts'
 import { ActionDialog } from '../../ui/actions.tsx'
-import { readForm, SchemaForm, useSchemaForm } from '../../ui/schema-form.tsx'
+import { readForm, SchemaForm, useSchemaForm } from '../../ui/form/schema-form.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
 
 const FORM = {

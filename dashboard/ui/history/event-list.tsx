@@ -1,7 +1,7 @@
 /** Events with their filter; the selected one is shown complete. */
 import { type Signal, useSignal } from '@preact/signals'
 import { href } from '../../browser/router.ts'
-import { JsonText } from '../json.tsx'
+import { JsonText } from '../json/json.tsx'
 import { Moment } from '../moments.tsx'
 import { type Column, Rows } from '../rows.tsx'
 import { EVERYTHING, type EventFilter, filters, type HistoryEvent } from './events.ts'

@@ -1,5 +1,5 @@
 /** Events of a history: as they are read, and as they are filtered. */
-import { membersOf } from '../json-members.ts'
+import { membersOf } from '../json/json-members.ts'
 
 export interface HistoryEvent {
   /** Its number in its instance; of a run, in its list. */

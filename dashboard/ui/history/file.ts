@@ -2,7 +2,7 @@
  * A history as a file: what the page of an instance downloads, and what is opened later without a server. A file comes from
  * anywhere, so every part of it is checked, and nothing of it is more than text.
  */
-import { elementsOf, membersOf } from '../json-members.ts'
+import { elementsOf, membersOf } from '../json/json-members.ts'
 import { eventIn, type HistoryEvent } from './events.ts'
 
 export const HISTORY_FORMAT = 'petrel.history.v1'

@@ -1,5 +1,5 @@
 /** The steps of an instance as far as its events show them. */
-import { membersOf } from '../json-members.ts'
+import { membersOf } from '../json/json-members.ts'
 import type { HistoryEvent } from './events.ts'
 
 export interface PastStep {

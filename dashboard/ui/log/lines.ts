@@ -1,5 +1,5 @@
 /** Lines of a log. */
-import { elementsOf, memberAt, membersOf } from '../json-members.ts'
+import { elementsOf, memberAt, membersOf } from '../json/json-members.ts'
 
 export interface LogLine {
   readonly attempt: number

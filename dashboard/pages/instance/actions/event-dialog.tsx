@@ -4,8 +4,8 @@ import { api } from '../../../api/client.ts'
 import { href } from '../../../browser/router.ts'
 import { ActionDialog, quoted } from '../../../ui/actions.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
-import { exactJson } from '../../../ui/exact-json.ts'
-import { JsonField } from '../../../ui/json-field.tsx'
+import { exactJson } from '../../../ui/json/exact-json.ts'
+import { JsonField } from '../../../ui/json/json-field.tsx'
 import type { DialogProps } from './dialogs.tsx'
 
 type Sent = Awaited<ReturnType<typeof api<'POST /v1/events'>>>

@@ -1,5 +1,5 @@
 /** A retry or a fork as it is filled in: its request and its command. */
-import { exactJson } from '../../../ui/exact-json.ts'
+import { exactJson } from '../../../ui/json/exact-json.ts'
 import { quoted } from '../../../ui/shell.ts'
 
 export type Verb = 'retry' | 'fork'

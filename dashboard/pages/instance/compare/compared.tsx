@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { href, param, setQuery } from '../../../browser/router.ts'
-import { prettyJson } from '../../../ui/json.tsx'
+import { prettyJson } from '../../../ui/json/json.tsx'
 import { Moment, span, Took } from '../../../ui/moments.tsx'
 import { type Column, Rows } from '../../../ui/rows.tsx'
 import { State } from '../../../ui/state.tsx'

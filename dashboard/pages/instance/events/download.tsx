@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { rawText } from '../../../api/client.ts'
 import { historyText } from '../../../ui/history/file.ts'
-import { saveAs } from '../../../ui/json.tsx'
-import { elementsOf, memberAt } from '../../../ui/json-members.ts'
+import { saveAs } from '../../../ui/json/json.tsx'
+import { elementsOf, memberAt } from '../../../ui/json/json-members.ts'
 import { toast } from '../../../ui/toast.tsx'
 
 const PAGE = 1000

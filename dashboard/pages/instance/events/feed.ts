@@ -1,7 +1,7 @@
 /** The events of an instance, the newest first: the last page, what follows live, and earlier pages on request. */
 import type { StreamEvent } from '../../../api/event-stream.ts'
 import { eventIn, type HistoryEvent } from '../../../ui/history/events.ts'
-import { elementsOf, memberAt } from '../../../ui/json-members.ts'
+import { elementsOf, memberAt } from '../../../ui/json/json-members.ts'
 
 export const PAGE = 500
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { span } from '../../../views/words.ts'
+import type { Handlers } from '../../../worker/handlers.ts'
 import { shownUrl, storeUrl } from '../../process/connect.ts'
 import { type DevToken, devToken } from '../../process/dev-token.ts'
 import { natsOptions, sagasLine } from '../../process/nats.ts'
@@ -37,7 +38,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const own = options.tools
     ? withSteps(module.handlers, await makeTools(options, module.tools), ownSecrets(options))
     : module.handlers
-  const handlers = demo === null ? own : demo.addExampleHandlers(demo.addDemoHandlers(own))
+  const handlers = demo === null ? own : demo.addHandlers(own)
   const token = devToken(options.data ?? '.petrel')
   const service = await startService({
     shared: options,
@@ -60,8 +61,8 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   }
   try {
     if (demo !== null) {
-      await runDemo(terminal, service, await demo.demoDefinition(), stop.signal)
-      if (!stop.signal.aborted) await demo.startExamples(service)
+      await runDemo(terminal, service, await demo.definition(), stop.signal)
+      if (!stop.signal.aborted) await demo.start(service)
     }
     if (!terminal.json && !stop.signal.aborted) printWhereToLook(terminal, url, options, token)
     await untilAborted(stop.signal)
@@ -75,8 +76,13 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
 }
 
 async function loadDemo() {
-  const [first, examples] = await Promise.all([import('../../demo/first.ts'), import('../../demo/examples.ts')])
-  return { ...first, ...examples }
+  const { addDemoHandlers, demoDefinition } = await import('../../demo/first.ts')
+  const { addExampleHandlers, startExamples } = await import('../../demo/examples.ts')
+  return {
+    addHandlers: (own: Handlers | null) => addExampleHandlers(addDemoHandlers(own)),
+    definition: demoDefinition,
+    start: startExamples,
+  }
 }
 
 async function runDemo(

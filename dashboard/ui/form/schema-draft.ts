@@ -1,5 +1,5 @@
 /** What is typed into the fields of a form, and the value that it makes, or what is wrong with it. */
-import { inexactNumber, inexactText } from '../../src/kernel/exact-numbers.ts'
+import { inexactNumber, inexactText } from '../../../src/kernel/exact-numbers.ts'
 import type { Field } from './schema-fields.ts'
 
 /** By path: the text of a field; of a flag 'true', 'false' or ''; of a choice its index; of a list one text for each entry. */

@@ -3,7 +3,7 @@
  * Of a large value the beginning is shown at once and the rest on request.
  */
 import { useSignal } from '@preact/signals'
-import { CopyButton } from './copy.tsx'
+import { CopyButton } from '../copy.tsx'
 
 const FIRST_CHARACTERS = 65_536
 

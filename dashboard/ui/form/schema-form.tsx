@@ -4,7 +4,7 @@
  */
 import { type Signal, signal, useSignal } from '@preact/signals'
 import { useId, useMemo } from 'preact/hooks'
-import { InputError } from './problem.tsx'
+import { InputError } from '../problem.tsx'
 import { type Draft, draftOf, draftText, type FormMistake, readDraft, readJson } from './schema-draft.ts'
 import { type Field, fieldOf } from './schema-fields.ts'
 
