@@ -82,7 +82,10 @@ const { output: made } = await build({
   input: { app: join(source, 'app.tsx') },
   preserveEntrySignatures: 'allow-extension',
   transform: { define },
-  output: { ...output, codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: groupOf, debugName: 'pages' }] } },
+  output: {
+    ...output,
+    codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: groupOf, debugName: 'pages' }] },
+  },
 })
 const app = made.find((chunk) => chunk.type === 'chunk' && chunk.isEntry)
 if (app === undefined) throw new Error('the dashboard has no entry')

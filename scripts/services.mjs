@@ -32,6 +32,12 @@ const TOOLS = {
   jinja2: { command: '/usr/bin/python3', probe: ['-c', 'import jinja2'], packages: ['python3-jinja2'] },
   go: { probe: ['version'], packages: ['golang-go'] },
   gcc: { probe: ['--version'], packages: ['gcc', 'libc6-dev'] },
+  // Another browser of the same family can be named by PETREL_TEST_CHROMIUM.
+  chromium: {
+    command: process.env['PETREL_TEST_CHROMIUM'] || 'chromium',
+    probe: ['--version'],
+    packages: ['chromium'],
+  },
 }
 
 /** @returns {string[]} */

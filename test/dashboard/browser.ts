@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { codeFile } from '../../src/files.ts'
 import type { Serving } from '../server/serving.ts'
 
@@ -38,11 +38,15 @@ function browser(): Promise<Browser> {
   return launched
 }
 
-/** To be called once in each file of tests. */
-export function closeBrowser(): void {
-  afterAll(async () => {
-    await (await launched)?.close()
-    launched = null
+/** A file of tests in the browser: they are skipped where none is installed, and fail where the dashboard is not built. */
+export function inBrowser(name: string, tests: () => void): void {
+  describe.skipIf(chromiumPath() === null)(name, () => {
+    beforeAll(requireBuild)
+    afterAll(async () => {
+      await (await launched)?.close()
+      launched = null
+    })
+    tests()
   })
 }
 
@@ -100,8 +104,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect((found ?? []).map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html.slice(0, 200)}`)).toEqual([])
 }
 
-/** Tests of the dashboard need its build. */
-export function requireBuild(): void {
+function requireBuild(): void {
   if (!existsSync(codeFile('../dist/dashboard/index.html'))) {
     throw new Error('The dashboard has not been built: npm run build')
   }
