@@ -1,4 +1,4 @@
--- Migrations 1 to 37.
+-- Migrations 1 to 38.
 -- Written by scripts/baseline.mjs.
 
 DO $$

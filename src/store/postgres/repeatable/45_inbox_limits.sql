@@ -1,4 +1,4 @@
--- Revision 1.
+-- Revision 2.
 -- Limits on the JSON, messages and times that plain SQL writes. The triggers that call these functions are with their tables.
 
 -- JSON written by plain SQL is limited in size and depth like JSON through every other interface: kernel/limits.ts has
@@ -53,6 +53,16 @@ $$;
 -- Date of JavaScript holds are valid timestamptz, but no schedule can advance from them and no key can be made of them.
 -- Only columns that the statement changes are examined: a row from before this rule can still be claimed and ended.
 
+CREATE OR REPLACE FUNCTION workflow.inbox_check_time(of_table text, of_column text, value timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF value NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00' THEN
+    PERFORM workflow.inbox_refuse(of_table, of_column, format('must be a time from 1970 to 9999, not %s', to_jsonb(value) #>> '{}'),
+      'Leave run_at out for work that is due at once; to hold a schedule back, SET enabled = false.');
+  END IF;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION workflow.inbox_time() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -61,25 +71,13 @@ DECLARE
   name text;
 BEGIN
   FOREACH name IN ARRAY TG_ARGV LOOP
-    IF n ->> name IS DISTINCT FROM o ->> name
-      AND (n ->> name)::timestamptz NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00'
-    THEN
-      PERFORM workflow.inbox_refuse(TG_TABLE_NAME, name, format('must be a time from 1970 to 9999, not %s', n ->> name),
-        'Leave run_at out for work that is due at once; to hold a schedule back, SET enabled = false.');
+    IF n ->> name IS DISTINCT FROM o ->> name THEN
+      PERFORM workflow.inbox_check_time(TG_TABLE_NAME, name, (n ->> name)::timestamptz);
     END IF;
   END LOOP;
   RETURN NEW;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION workflow.inbox_timeout_length() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM workflow.inbox_refuse('workflow_run', 'timeout_ms',
-    format('must be from 1 to 253402300799999 milliseconds, not %s', NEW.timeout_ms), 'Leave it out for work without a timeout.');
-  RETURN NULL;
-END
-$$;
-
 REVOKE EXECUTE ON FUNCTION workflow.inbox_check_json, workflow.inbox_payload, workflow.inbox_result,
-  workflow.inbox_message, workflow.inbox_time, workflow.inbox_timeout_length FROM PUBLIC;
+  workflow.inbox_message, workflow.inbox_time, workflow.inbox_check_time FROM PUBLIC;

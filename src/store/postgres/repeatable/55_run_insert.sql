@@ -1,16 +1,8 @@
--- Revision 2.
+-- Revision 3.
 -- New runs by plain SQL: checked before the insert, recorded after it.
 
--- Prefixes of the engine and of tenants. `schedule:` is free: other tickers on workflow_schedule make the same keys.
-CREATE OR REPLACE FUNCTION workflow.inbox_key() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM workflow.inbox_refuse('workflow_run', 'idempotency_key', 'begins with none of petrel:, ojs: and @',
-    'Such keys belong to the engine and to tenants: choose another beginning.');
-  RETURN NEW;
-END
-$$;
-
+-- One trigger with a short condition: Postgres reads the condition of each trigger again for every statement, the engine's
+-- too. pg_column_size spares large values a second printing; a compressed value may be small and print long.
 CREATE OR REPLACE FUNCTION workflow.inbox_run_insert() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -31,6 +23,22 @@ DECLARE
     WHEN NEW.dead_letter THEN 'dead_letter' WHEN NEW.cancel_requested_at IS NOT NULL THEN 'cancel_requested_at'
     WHEN NEW.meta IS NOT NULL THEN 'meta' WHEN NEW.lease_ms IS NOT NULL THEN 'lease_ms' END;
 BEGIN
+  -- Prefixes of the engine and of tenants. `schedule:` is free: other tickers on workflow_schedule make the same keys.
+  IF NEW.idempotency_key ~ '^(petrel:|ojs:|@)' THEN
+    PERFORM workflow.inbox_refuse('workflow_run', 'idempotency_key', 'begins with none of petrel:, ojs: and @',
+      'Such keys belong to the engine and to tenants: choose another beginning.');
+  END IF;
+  IF pg_column_size(NEW.payload) > 400 OR octet_length(NEW.payload::text) > 400 THEN
+    PERFORM workflow.inbox_check_json('workflow_run', 'payload', NEW.payload);
+  END IF;
+  PERFORM workflow.inbox_check_time('workflow_run', 'run_at', NEW.run_at);
+  PERFORM workflow.inbox_check_time('workflow_run', 'created_at', NEW.created_at);
+  PERFORM workflow.inbox_check_time('workflow_run', 'expires_at', NEW.expires_at);
+  -- make_interval fails on a longer timeout, and with it every start that is recorded in the same statement
+  IF NEW.timeout_ms NOT BETWEEN 1 AND 253402300799999 THEN
+    PERFORM workflow.inbox_refuse('workflow_run', 'timeout_ms',
+      format('must be from 1 to 253402300799999 milliseconds, not %s', NEW.timeout_ms), 'Leave it out for work without a timeout.');
+  END IF;
   PERFORM workflow.inbox_check_words(NEW.status, NEW.attempt);
   IF NEW.status <> 'pending' THEN
     PERFORM workflow.inbox_refuse('workflow_run', 'status', format('of a new run must be pending, not %s', NEW.status),
@@ -82,32 +90,10 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE TRIGGER inbox_0_key BEFORE INSERT ON workflow.workflow_run FOR EACH ROW
-  WHEN (NOT new.engine_turn AND new.idempotency_key ~ '^(petrel:|ojs:|@)')
-  EXECUTE FUNCTION workflow.inbox_key();
-
--- Triggers of one moment fire in the order of their names: those of inbox_0 see what the client wrote.
--- pg_column_size spares large values a second printing; a compressed value may be small and print long.
-CREATE OR REPLACE TRIGGER inbox_0_payload_insert BEFORE INSERT ON workflow.workflow_run FOR EACH ROW
-  WHEN (NOT new.engine_turn AND (pg_column_size(new.payload) > 400 OR octet_length(new.payload::text) > 400))
-  EXECUTE FUNCTION workflow.inbox_payload();
-
-CREATE OR REPLACE TRIGGER inbox_0_time_insert BEFORE INSERT ON workflow.workflow_run FOR EACH ROW
-  WHEN (NOT new.engine_turn AND (
-    new.run_at NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00'
-    OR new.created_at NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00'
-    OR new.expires_at NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00'))
-  EXECUTE FUNCTION workflow.inbox_time('run_at', 'created_at', 'expires_at');
-
--- make_interval fails on a longer timeout, and with it every start that is recorded in the same statement.
-CREATE OR REPLACE TRIGGER inbox_0_timeout BEFORE INSERT ON workflow.workflow_run FOR EACH ROW
-  WHEN (NOT new.engine_turn AND new.timeout_ms NOT BETWEEN 1 AND 253402300799999)
-  EXECUTE FUNCTION workflow.inbox_timeout_length();
-
 CREATE OR REPLACE TRIGGER inbox_1_insert BEFORE INSERT ON workflow.workflow_run FOR EACH ROW
   WHEN (NOT new.engine_turn) EXECUTE FUNCTION workflow.inbox_run_insert();
 
 CREATE OR REPLACE TRIGGER inbox_2_inserted AFTER INSERT ON workflow.workflow_run FOR EACH ROW
   WHEN (NOT new.engine_turn) EXECUTE FUNCTION workflow.inbox_run_inserted();
 
-REVOKE EXECUTE ON FUNCTION workflow.inbox_key, workflow.inbox_run_insert, workflow.inbox_run_inserted FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION workflow.inbox_run_insert, workflow.inbox_run_inserted FROM PUBLIC;

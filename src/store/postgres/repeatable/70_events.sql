@@ -1,17 +1,5 @@
--- Revision 4.
+-- Revision 5.
 -- Events that clients write.
-
-CREATE OR REPLACE FUNCTION workflow.inbox_data() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF octet_length(NEW.event_type) > 255 THEN
-    PERFORM workflow.inbox_refuse('workflow_event', 'event_type',
-      format('has at most 255 bytes, not %s', octet_length(NEW.event_type)), 'What varies belongs into data.');
-  END IF;
-  PERFORM workflow.inbox_check_json('workflow_event', 'data', NEW.data);
-  RETURN NEW;
-END
-$$;
 
 -- The triggers or the engine record every change of a run. A client's copy of one of the eight types comes after that and is
 -- dropped, whether it repeats or contradicts the recorded event. A client may add three things: types of its own, with a dot
@@ -25,6 +13,14 @@ DECLARE
   last text;
   own boolean;
 BEGIN
+  IF octet_length(NEW.event_type) > 255 THEN
+    PERFORM workflow.inbox_refuse('workflow_event', 'event_type',
+      format('has at most 255 bytes, not %s', octet_length(NEW.event_type)), 'What varies belongs into data.');
+  END IF;
+  IF pg_column_size(NEW.data) > 400 OR octet_length(NEW.data::text) > 400 THEN
+    PERFORM workflow.inbox_check_json('workflow_event', 'data', NEW.data);
+  END IF;
+  PERFORM workflow.inbox_check_time('workflow_event', 'created_at', NEW.created_at);
   IF NEW.event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'cancelled')
     AND (NEW.event_type !~ '^[a-z][a-z_]*(\.[a-z][a-z_]*)+$'
          OR NEW.event_type ~ '^(completion|cron|each|error_group|gate|instance|node|operation|queue|registry|run|schedule|store|worker|workflow)\.')
@@ -70,15 +66,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE TRIGGER inbox_0_data BEFORE INSERT ON workflow.workflow_event FOR EACH ROW
-  WHEN (NOT new.engine AND (pg_column_size(new.data) > 400 OR octet_length(new.data::text) > 400 OR octet_length(new.event_type) > 255))
-  EXECUTE FUNCTION workflow.inbox_data();
-
-CREATE OR REPLACE TRIGGER inbox_0_time BEFORE INSERT ON workflow.workflow_event FOR EACH ROW
-  WHEN (NOT new.engine AND new.created_at NOT BETWEEN '1970-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00')
-  EXECUTE FUNCTION workflow.inbox_time('created_at');
-
 CREATE OR REPLACE TRIGGER inbox_insert BEFORE INSERT ON workflow.workflow_event FOR EACH ROW
   WHEN (NOT new.engine) EXECUTE FUNCTION workflow.inbox_event_insert();
 
-REVOKE EXECUTE ON FUNCTION workflow.inbox_data, workflow.inbox_event_insert FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION workflow.inbox_event_insert FROM PUBLIC;
