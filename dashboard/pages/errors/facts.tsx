@@ -3,7 +3,7 @@ import { href } from '../../browser/router.ts'
 import { CopyButton } from '../../ui/copy.tsx'
 import { Moment } from '../../ui/moments.tsx'
 import { filter } from '../../ui/search/query.ts'
-import { buildsOf, type ErrorGroup, instancesOf, isOfRuns, runsOf } from './parts.tsx'
+import { type ErrorGroup, instancesOf, isOfRuns, runsOf } from './parts.tsx'
 
 export function Facts({ group }: { readonly group: ErrorGroup }) {
   const { type, code, node, count, first_seen: first, last_seen: last, definitions, workers, fingerprint } = group
@@ -78,7 +78,7 @@ function Names({ names, address }: { readonly names: readonly string[]; readonly
 }
 
 function BuildsAndTenant({ group }: { readonly group: ErrorGroup }) {
-  const builds = buildsOf(group)
+  const { builds } = group
   const { tenant } = group
   return (
     <>

@@ -34,11 +34,6 @@ export function concerns({ q }: { readonly q: string }, { fingerprint }: Named):
   return q.split(' ').includes(`group:${fingerprint}`)
 }
 
-/** What the workers stated as their build; of a server that does not record it, none. */
-export function buildsOf(group: ErrorGroup & { readonly builds?: readonly string[] }): readonly string[] {
-  return group.builds ?? []
-}
-
 const LOOKS = { open: 'failed', ignored: 'skipped', resolved: 'succeeded' } as const
 
 export function GroupState({
