@@ -44,6 +44,7 @@ onBothStores('runs of the inbox', (stage) => {
       created_at: expect.stringMatching(/^20.*Z$/),
       deleted_at: null,
       queue: 'billing',
+      fair_key: null,
       tenant: null,
       instance_id: null,
       node: null,
