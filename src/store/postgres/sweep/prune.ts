@@ -3,7 +3,7 @@
  * event partitions before theirs. SKIP LOCKED: several pruners share the work, and a row in use is not old.
  */
 import type pg from 'pg'
-import { ask } from '../connection/ask.ts'
+import { ask, askOne } from '../connection/ask.ts'
 import { uuidArray } from '../connection/batch.ts'
 import { toStoreError } from '../connection/failure.ts'
 import { FlightError, fly } from '../connection/flight.ts'
@@ -79,18 +79,23 @@ const REMOVE_TREES = [
   ),
 ]
 const RUN_IDS = `ARRAY (SELECT r.id FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
-     WHERE i.root_id = $1::uuid)`
-const TREE_IDS = 'ARRAY (SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = $1::uuid)'
-/** It was read before; an instance of it that has been resumed since refuses the transaction. */
+     WHERE i.root_id = ANY ($1::uuid[]))`
+const TREE_IDS = 'ARRAY (SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]))'
+/** They were read before; an instance of theirs that has been resumed since refuses the transaction. */
 const EXPECT_ENDED = statement(
   `SELECT workflow.expect_count(count(*), 0) FROM workflow.workflow_instance i
-   WHERE i.root_id = $1::uuid AND i.ended_at IS NULL`,
+   WHERE i.root_id = ANY ($1::uuid[]) AND i.ended_at IS NULL`,
 )
-const REMOVE_TREE = [
+const REMOVE_WHOLE_TREES = [
   EXPECT_ENDED,
   ...REMOVE_RUNS.map(({ text }) => statement(text.replaceAll('$1::uuid[]', RUN_IDS))),
   ...REMOVE_TREES.map(({ text }) => statement(text.replaceAll('$1::uuid[]', TREE_IDS))),
 ]
+/** Whether it has more runs than $2. Locks nothing, so the answer for a small tree needs no commit. */
+const IS_LARGE = statement(
+  `SELECT count(*) > $2::int FROM (SELECT FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
+     WHERE i.root_id = $1::uuid LIMIT $2::int + 1) found`,
+)
 const FORGET_SESSIONS = statement(
   `DELETE FROM workflow.workflow_worker d WHERE d.id IN (
      SELECT w.id FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
@@ -138,9 +143,11 @@ export async function prunable(
   return [...new Set(found.flat())].slice(0, limit).map((id) => ({ id }))
 }
 
-/** An ended tree, with everything that belongs to it, in the transaction of the caller. */
-export function removeTreeCalls(rootId: string): Call[] {
-  return REMOVE_TREE.map((known) => ({ statement: known, values: [rootId] }))
+/** Ended trees, with everything that belongs to them, in the transaction of the caller. */
+export function removeTreesCalls(roots: readonly string[]): Call[] {
+  if (roots.length === 0) return []
+  const values = [uuidArray(roots)]
+  return REMOVE_WHOLE_TREES.map((known) => ({ statement: known, values }))
 }
 
 /** Runs of a tree that has more than `limit`, not its instances: what is left is still a tree. */
@@ -148,6 +155,8 @@ export async function trimTree(
   lanes: Lanes,
   { rootId, limit }: { readonly rootId: string; readonly limit: number },
 ): Promise<number> {
+  const large = ([is]: Fields): boolean => is === 't'
+  if ((await askOne(lanes, { statement: IS_LARGE, values: [rootId, String(limit)], row: large })) !== true) return 0
   return undoingFailures(lanes, async (client) => {
     const ids: string[] = []
     const members = [rootId]
