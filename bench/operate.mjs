@@ -63,9 +63,8 @@ await onFilledStores(async ({ url, insides, sdk }) => {
   )
   const at = { id: steps, fork: true }
   await ask('preview of a fork', async () => pageOf(await engine.previewRetry(at)))
-  await ask(
-    'preview of a fork from a step',
-    async () => pageOf(await engine.previewRetry({ ...at, from: { step: `s${STEPS / 2}` } })),
+  await ask('preview of a fork from a step', async () =>
+    pageOf(await engine.previewRetry({ ...at, from: { step: `s${STEPS / 2}` } })),
   )
   await engine.close()
   await store.close()

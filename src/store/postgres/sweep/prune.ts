@@ -114,6 +114,14 @@ const EXPIRED_SIGN_INS = statement(
      SELECT s.hash FROM workflow.workflow_sign_in s WHERE s.expires_at <= workflow.clock()
      ORDER BY s.expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
 )
+/** Where no run with a key waits, the turns begin with the first key again. */
+const UNUSED_TURNS = statement(
+  `DELETE FROM workflow.workflow_fair_turn d WHERE (d.queue, d.priority, d.scope) IN (
+     SELECT t.queue, t.priority, t.scope FROM workflow.workflow_fair_turn t WHERE NOT EXISTS (
+       SELECT FROM workflow.workflow_run r
+       WHERE r.status = 'pending' AND r.deleted_at IS NULL AND r.fair_key IS NOT NULL AND r.queue = t.queue)
+     LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+)
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
 const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
 
@@ -240,7 +248,7 @@ async function pruneRows(client: pg.Client, params: PruneParams): Promise<number
       ? []
       : [
           ...[FORGET_SESSIONS, OLD_GROUPS].map((known) => ({ statement: known, values: [String(endedBefore)] })),
-          { statement: EXPIRED_SIGN_INS, values: [] },
+          ...[EXPIRED_SIGN_INS, UNUSED_TURNS].map((known) => ({ statement: known, values: [] })),
         ]),
     COMMIT,
   ])
