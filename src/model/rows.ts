@@ -147,6 +147,8 @@ export const INSTANCE = table('workflow_instance', {
   queuedAt: time().orNull().changing(),
   /** Of a root: its tree is paused, and this happens to its times; null: it is not. */
   paused: text<PausedTimeouts>().orNull().changing(),
+  /** Of its runs that have no key of their own, and of the instances nested in it; as stored in runs. */
+  fairKey: text().orNull(),
 })
 export type InstanceRow = RowOf<typeof INSTANCE>
 

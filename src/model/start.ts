@@ -35,6 +35,8 @@ export interface StartParams {
   readonly initiator?: string
   /** Queries find it by them. A retry has the same. */
   readonly tags?: readonly string[]
+  /** Its runs that have no key of their own share their queue under this one; so do those of nested instances. */
+  readonly fairKey?: string
   readonly meta?: Json
 }
 
@@ -114,6 +116,8 @@ export interface StartDefinition {
   readonly meta?: Json
   /** Besides those of the definition. */
   readonly tags?: readonly string[]
+  /** As in StartParams. */
+  readonly fairKey?: string
   /** Default { kind: 'manual' }. */
   readonly trigger?: Json
 }

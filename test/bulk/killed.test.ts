@@ -20,10 +20,10 @@ const MOMENTS = [
   { point: 'bulk-selecting', time: 1 },
   { point: 'bulk-taken', time: 1 },
   { point: 'bulk-item', time: 7 },
-  { point: 'after-commit', time: 9 },
-  { point: 'before-commit', time: 12 },
-  { point: 'after-commit', time: 30 },
-  { point: 'bulk-taken', time: 2 },
+  { point: 'after-commit', time: 3 },
+  { point: 'before-commit', time: 4 },
+  { point: 'after-commit', time: 2 },
+  { point: 'before-commit', time: 2 },
 ] as const
 
 let dist: string

@@ -102,4 +102,38 @@ describe.each(KINDS)('going back, killed with SIGKILL (%s)', { timeout: 120_000 
       expect(await d.state(id)).toBe('completed')
     },
   )
+
+  it.skipIf(kind === 'postgres' && postgresUrl() === null).each(POINTS)('a fork from a step, %s', async (point) => {
+    const id = await d.start({ net: net([node('a', ['b']), node('b', ['c']), node('c')]) })
+    expect(await d.work()).toEqual(['a', 'b', 'c'])
+    const params = { id, actor: 'ann', fork: true, from: { step: 'b' }, startKey: 'what if' }
+    await killedIn('retryInstance', params, point)
+    expect(await retries(id)).toHaveLength(point === 'before-commit' ? 0 : 1)
+    const fork = await d.engine.retryInstance(params)
+    expect(fork.created).toBe(point === 'before-commit')
+    expect(await d.work()).toEqual(['b', 'c'])
+    expect([await d.state(id), await d.state(fork.id)]).toEqual(['completed', 'completed'])
+    expect(await retries(id)).toHaveLength(1)
+    expect(await d.recorded(fork.id, 'instance.forks')).toHaveLength(1)
+  })
+
+  it.skipIf(kind === 'postgres' && postgresUrl() === null).each(POINTS)(
+    'a run that waits for its next attempt and is made due, %s',
+    async (point) => {
+      const retry = { ...ONCE, maxAttempts: 3, initialMs: 3_600_000, maxMs: 3_600_000 }
+      const id = await d.start({ net: net([node('a', [], { retry })]) })
+      const first = await d.claimOne()
+      await d.fail(first, {})
+      await killedIn('retryNow', { id: first.runId, actor: 'ann' }, point)
+      if (point === 'before-commit') {
+        expect(await d.claim()).toEqual([])
+        await d.engine.retryNow({ id: first.runId, actor: 'ann' })
+      }
+      const second = await d.claimOne()
+      expect([second.runId, second.attempt]).toEqual([first.runId, 2])
+      await expect(d.engine.retryNow({ id: first.runId, actor: 'ann' })).rejects.toMatchObject({ code: 'conflict' })
+      await d.succeed(second)
+      expect(await d.state(id)).toBe('completed')
+    },
+  )
 })

@@ -229,9 +229,9 @@ describe('every reply', () => {
   })
 
   it('to an internal failure reveals nothing internal', async () => {
-    const broken = withQueries({ instance: () => Promise.reject(new Error('secret table')) })
+    const broken = withQueries({ search: { instances: () => Promise.reject(new Error('secret table')) } })
     const other = await startServer({ engine: broken as never, version: '1', port: 0 })
-    const response = await fetch(`${other.url}/v1/instances/019539a4-0000-7000-8000-000000000000`)
+    const response = await fetch(`${other.url}/v1/instances`)
     expect(response.status).toBe(500)
     const text = await response.text()
     expect(JSON.parse(text).error.code).toBe('engine_error')

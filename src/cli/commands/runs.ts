@@ -150,6 +150,7 @@ function show(terminal: Terminal, run: RunRow): void {
     ['key', unscopedName(run.idempotencyKey)],
     ['instance', run.instanceId === null ? null : `${run.instanceId} at ${placeOf(run)}`],
     ['queue', `${run.queue}, priority ${run.priority}`],
+    ['fair key', unscopedName(run.fairKey)],
     ['tenant', run.tenant],
     ['created', clock(run.createdAt)],
     ['due', run.status === 'pending' ? clock(run.plannedAt ?? run.runAt) : null],

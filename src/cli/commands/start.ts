@@ -20,6 +20,7 @@ interface StartOptions extends Shared, DebounceOptions {
   readonly idle?: boolean
   readonly meta?: string
   readonly tag?: readonly string[]
+  readonly fairKey?: string
   readonly correlation?: string
 }
 
@@ -34,6 +35,7 @@ export function defineStart(program: Command): void {
     .option('--idle', 'create it idle: start, an event or its schedule begins it')
     .option('--meta <json>', 'stored with it: a JSON object, @FILE or -')
     .option('--tag <tag...>', 'queries find it by these tags, and by those of its definition')
+    .option('--fair-key <key>', 'the key that its runs share their queues under, such as a customer')
     .option('--correlation <id>', 'subject of its events (default: its id)')
   jsonOption(storeOptions(debounceOptions(command))).action(
     act<StartOptions, readonly [string]>((terminal, options, name) =>
@@ -44,7 +46,7 @@ export function defineStart(program: Command): void {
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
   const { readDebounce, readStart, startedWire } = await import('../../wire/requests/start.ts')
-  const { version, input, key, idle, meta, tag, correlation } = options
+  const { version, input, key, idle, meta, tag, fairKey, correlation } = options
   return correct('start', async () => {
     const body = {
       workflow: name,
@@ -54,6 +56,7 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
       ...(idle === true ? { start: false } : {}),
       ...(meta === undefined ? {} : { meta: jsonArgument(meta, '--meta', `for example --meta '{"ticket": "T-17"}'`) }),
       ...(tag === undefined ? {} : { tags: tag }),
+      ...(fairKey === undefined ? {} : { fair_key: fairKey }),
       ...(correlation === undefined ? {} : { correlation_id: correlation }),
       ...debounceOf(options),
     } as const
@@ -80,12 +83,12 @@ function print(terminal: Terminal, { id, created, row, definition: { name, versi
 
 async function startIdle(terminal: Terminal, options: StartOptions, id: string): Promise<number> {
   const given = (
-    ['version', 'input', 'key', 'idle', 'meta', 'tag', 'correlation', 'debounce', 'delay', 'max'] as const
+    ['version', 'input', 'key', 'idle', 'meta', 'tag', 'fairKey', 'correlation', 'debounce', 'delay', 'max'] as const
   ).find((option) => options[option] !== undefined)
   if (given !== undefined) {
     throw new CliError(
       'invalid_request',
-      `--${given} is for a new instance; ${id} has its own`,
+      `--${given === 'fairKey' ? 'fair-key' : given} is for a new instance; ${id} has its own`,
       'name a definition to start a new one, or leave the option out',
     )
   }

@@ -43,9 +43,13 @@ export class Debounced {
 
   /** A deployed definition, of any notation. */
   async start(debounce: Debounce, name: string, options: DebouncedDefinitionOptions = {}): Promise<DebouncedStart> {
-    const { version = null, input = null, tenant = null, initiator: actor = null, meta, tags } = options
+    const { version = null, input = null, tenant = null, initiator: actor = null, meta, tags, fairKey } = options
     this.#checkArgs(input, 'the input')
-    const more = { ...(meta === undefined ? {} : { meta }), ...(tags === undefined ? {} : { tags }) }
+    const more = {
+      ...(meta === undefined ? {} : { meta }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(fairKey === undefined ? {} : { fairKey }),
+    }
     const asked = { name, version, input, tenant, actor, ...more }
     return shown(await this.#engine.debounceStart(asked, given(debounce)))
   }

@@ -13,6 +13,8 @@ export interface StartOptions {
   readonly initiator?: string
   /** Queries find it by them: `tag:eu`. */
   readonly tags?: readonly string[]
+  /** Its runs that have no key of their own share their queue under this one. */
+  readonly fairKey?: string
   readonly meta?: { readonly [key: string]: Json }
   /** The workflow exists if and when this transaction commits. */
   readonly tx?: TransactionClient

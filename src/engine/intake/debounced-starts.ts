@@ -38,8 +38,13 @@ export class DebouncedStarts {
 
   async put(p: StartDefinition, debounce: DebounceParams): Promise<DebounceRow> {
     await this.#deps.definitions.check(p)
-    const { name, version, tenant, actor, input, meta, tags } = p
-    const kept: KeptStart = { input, ...(meta === undefined ? {} : { meta }), ...(tags === undefined ? {} : { tags }) }
+    const { name, version, tenant, actor, input, meta, tags, fairKey } = p
+    const kept: KeptStart = {
+      input,
+      ...(meta === undefined ? {} : { meta }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(fairKey === undefined ? {} : { fairKey }),
+    }
     return this.#keep({ kind: 'instance', name, version, tenant, actor, start: JSON.stringify(kept) }, debounce)
   }
 

@@ -100,6 +100,7 @@ export class DefinitionStarts {
       ...(p.start === undefined ? {} : { start: p.start }),
       ...identity(p.tenant, p.actor),
       ...tagsOf(row, p.tags),
+      ...(p.fairKey === undefined ? {} : { fairKey: p.fairKey }),
       meta: metaOf(row, start, p.meta ?? null, p.trigger ?? { kind: 'manual' }),
     }
     return { params, row }

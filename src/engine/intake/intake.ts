@@ -5,7 +5,6 @@ import { StoreLockedError } from '../../kernel/store-errors.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
-import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import { type Batch, Batcher } from '../transaction/batcher.ts'
@@ -96,8 +95,8 @@ export class Intake {
     await Promise.all([this.#enqueues.idle(), this.#starts.idle()])
   }
 
-  /** Refuses an input or meta that cannot be stored. */
-  checkGiven(given: { readonly input?: Json; readonly meta?: Json; readonly tags?: readonly string[] }): void {
+  /** Refuses an input, meta, tags or a key that cannot be stored. */
+  checkGiven(given: Parameters<typeof checkGiven>[0]): void {
     checkGiven(given, this.#deps)
   }
 

@@ -3,6 +3,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { checkLimit } from '../../model/limits.ts'
+import { checkFairKey } from '../../model/queues/fair.ts'
 import { checkedTags } from '../../model/search/terms.ts'
 import type { ChildStart, Item, StartLimits, StartParams } from '../../model/start.ts'
 import type { Json, Net } from '../../net/net.ts'
@@ -33,12 +34,13 @@ export function checkStart(params: StartParams, nets: Nets, limits: StartLimits)
   return { hashes, bytes: bytes + items + 1000 }
 }
 
-/** Refuses an input, meta or tags that cannot be stored; returns the length of the first two. */
+/** Refuses an input, meta, tags or a key that cannot be stored; returns the length of the first two. */
 export function checkGiven(
-  { input = null, meta = null, tags = [] }: Pick<StartParams, 'input' | 'meta' | 'tags'>,
+  { input = null, meta = null, tags = [], fairKey }: Pick<StartParams, 'input' | 'meta' | 'tags' | 'fairKey'>,
   limits: StartLimits,
 ): number {
   checkedTags(tags, 'start.tags')
+  if (fairKey !== undefined) checkFairKey(fairKey, 'start.fairKey')
   return bytesOf(input, 'start.input', limits) + bytesOf(meta, 'start.meta', limits)
 }
 

@@ -6,6 +6,7 @@ import { PetrelError } from '../../kernel/errors.ts'
 import { isId } from '../../kernel/ids.ts'
 import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
 import { quotaKey, tenantLimit } from '../../model/limits.ts'
+import { storedFairKey } from '../../model/queues/fair.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Started, StartLimits, StartParams } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
@@ -120,6 +121,7 @@ export function createStarted(
     literals: params.literals ?? null,
     items: (params.items as { readonly [node: string]: readonly Json[] } | undefined) ?? null,
     quotaKey: quota,
+    fairKey: storedFairKey(params.fairKey, params.tenant),
     idle: params.start === false,
   })
   foldPending(change)

@@ -19,7 +19,7 @@ export interface Batch<P, R> {
 
 export class Batcher<P, R> {
   readonly #work: (batch: readonly Batch<P, R>[]) => Promise<void>
-  readonly #most: number
+  readonly #most: () => number
   readonly #mostBytes: number
   readonly #sizeOf: (params: P) => number
   readonly #begin: (run: () => void) => void
@@ -31,7 +31,8 @@ export class Batcher<P, R> {
 
   constructor(p: {
     readonly work: (batch: readonly Batch<P, R>[]) => Promise<void>
-    readonly most: number
+    /** A function, if it changes. */
+    readonly most: number | (() => number)
     readonly mostBytes: number
     readonly sizeOf: (params: P) => number
     /**
@@ -41,7 +42,8 @@ export class Batcher<P, R> {
     readonly begin?: (run: () => void) => void
   }) {
     this.#work = p.work
-    this.#most = p.most
+    const { most } = p
+    this.#most = typeof most === 'number' ? () => most : most
     this.#mostBytes = p.mostBytes
     this.#sizeOf = p.sizeOf
     this.#begin = p.begin ?? setImmediate
@@ -111,7 +113,8 @@ export class Batcher<P, R> {
   #take(): Batch<P, R>[] {
     let bytes = 0
     let n = 0
-    while (n < this.#queue.length && n < this.#most && (n === 0 || bytes < this.#mostBytes)) {
+    const most = this.#most()
+    while (n < this.#queue.length && n < most && (n === 0 || bytes < this.#mostBytes)) {
       bytes += this.#sizeOf((this.#queue[n] as Batch<P, R>).params)
       n++
     }

@@ -3,6 +3,7 @@
  * Settle, intake, control and the sweeper all use it.
  */
 
+import type { BulkNeed } from '../../model/bulk/work.ts'
 import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Loaded, Need } from '../../model/transaction.ts'
@@ -183,11 +184,28 @@ export function merge(needs: readonly Need[]): Need {
       }
     }
   }
-  const { results, ...rest } = merged as Need
-  return results === undefined ? rest : { ...rest, results: onceEach(results) }
+  const { results, bulk, ...rest } = merged as Need
+  return {
+    ...rest,
+    ...(results === undefined ? {} : { results: onceEach(results) }),
+    ...(bulk === undefined ? {} : { bulk: byOperation(bulk) }),
+  }
 }
 
 /** Joins of the same branches need the same results. */
 function onceEach(results: NonNullable<Need['results']>): NonNullable<Need['results']> {
   return [...new Map(results.map((one) => [`${one.instanceId}/${one.node}`, one])).values()]
+}
+
+/** Items of the same operation are locked together, and so in the order of their ids. */
+function byOperation(needs: readonly BulkNeed[]): readonly BulkNeed[] {
+  const ids = new Map<string, string[]>()
+  for (const need of needs) {
+    if (need.kind !== 'items') continue
+    const known = ids.get(need.operationId)
+    if (known === undefined) ids.set(need.operationId, [...need.ids])
+    else known.push(...need.ids)
+  }
+  const others = needs.filter(({ kind }) => kind !== 'items')
+  return [...others, ...[...ids].map(([operationId, of]) => ({ kind: 'items', operationId, ids: of }) as const)]
 }

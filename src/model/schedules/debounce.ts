@@ -44,6 +44,7 @@ export interface KeptStart {
   readonly input: Json
   readonly meta?: Json
   readonly tags?: readonly string[]
+  readonly fairKey?: string
 }
 
 /** A run that may be debounced: when it is due and what its id is follows from the debounce. */

@@ -29,6 +29,7 @@ export interface StartSaga {
   readonly correlationId?: string
   readonly meta?: { readonly [key: string]: Json }
   readonly tags?: readonly string[]
+  readonly fairKey?: string
 }
 
 /** The definition of this name in the caller's tenant, or else the common one. */
@@ -50,6 +51,7 @@ export const startSaga = operation({ scope: 'enqueue' }, async (use, p: StartSag
       ...(p.startKey === undefined ? {} : { startKey: p.startKey }),
       meta: { ...p.meta, ...(p.correlationId === undefined ? {} : { correlationId: p.correlationId }) },
       ...(p.tags === undefined ? {} : { tags: p.tags }),
+      ...(p.fairKey === undefined ? {} : { fairKey: p.fairKey }),
       trigger: { kind: 'saga' },
     })
   } catch (error) {

@@ -132,6 +132,7 @@ CREATE TABLE workflow.workflow_instance (
   slot_key text,
   queued_at timestamp with time zone,
   paused text,
+  fair_key text,
   CONSTRAINT workflow_instance_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000);
 

@@ -1,4 +1,4 @@
--- Migrations 1 to 28.
+-- Migrations 1 to 29.
 -- Written by scripts/baseline.mjs.
 
 CREATE TABLE workflow_run (
@@ -126,7 +126,7 @@ CREATE TABLE workflow_instance (
   started_at INTEGER,
   ended_at INTEGER,
   deadline_at INTEGER
-, slot_key TEXT, queued_at INTEGER, paused TEXT) STRICT;
+, slot_key TEXT, queued_at INTEGER, paused TEXT, fair_key TEXT) STRICT;
 
 CREATE UNIQUE INDEX idx_workflow_instance_start_key ON workflow_instance (start_key) WHERE start_key IS NOT NULL;
 

@@ -23,7 +23,7 @@ import {
   type Value,
 } from '../schema.ts'
 import { Debounce, debounceGiven } from './debounce.ts'
-import { key, name } from './fields.ts'
+import { FAIR_KEY, key, name } from './fields.ts'
 
 export const StartRequest = named(
   'StartRequest',
@@ -37,6 +37,7 @@ export const StartRequest = named(
     ),
     meta: optional(entries(anything(), { description: 'Stored with it.', hint: 'such as { "ticket": "T-17" }' })),
     tags: optional(list(line(MAX_TERM_LENGTH), 'Queries find it by them: `tag:eu`.')),
+    fair_key: optional(FAIR_KEY),
     correlation_id: optional(key('The correlation id of its events. Default: its id.')),
     debounce: optional(Debounce),
   }),
@@ -71,6 +72,7 @@ export interface StartAsked {
   readonly start?: boolean
   readonly meta?: Json
   readonly tags?: readonly string[]
+  readonly fairKey?: string
 }
 
 /** For a body that has not been checked. */
@@ -84,7 +86,7 @@ export function readDebounce(body: Body): DebounceParams | null {
 }
 
 export function startAsked(body: Value<typeof StartRequest>): StartAsked {
-  const { workflow, version, input, start_key: startKey, start, tags } = body
+  const { workflow, version, input, start_key: startKey, start, tags, fair_key: fairKey } = body
   const meta = metaOf(body)
   return {
     name: workflow,
@@ -94,6 +96,7 @@ export function startAsked(body: Value<typeof StartRequest>): StartAsked {
     ...(start == null ? {} : { start }),
     ...(meta === null ? {} : { meta }),
     ...(tags == null ? {} : { tags }),
+    ...(fairKey == null ? {} : { fairKey }),
   }
 }
 

@@ -41,6 +41,15 @@ onBothStores('starting over HTTP', (stage) => {
       expect(again.body.definition.version).toBe('2.0')
     })
 
+    it('gives its runs the fair key, and refuses one that no run can have', async () => {
+      const made = await s.post('/v1/instances', { workflow: 'order', fair_key: 'ann' })
+      expect(made.body.instance.fair_key).toBe('ann')
+      expect((await look(made.body.id)).runs.map((run: any) => run.fair_key)).toEqual(['ann'])
+      const refused = await unchanged(() => s.post('/v1/instances', { workflow: 'order', fair_key: '' }))
+      expect(refused.status).toBe(400)
+      expect(refused.body.error.message).toContain('fair_key')
+    })
+
     it('decides between simultaneous starts with one key', async () => {
       const replies = await Promise.all(
         Array.from({ length: 8 }, () => s.post('/v1/instances', { workflow: 'order', start_key: 'race' })),

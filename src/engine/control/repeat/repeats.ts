@@ -121,6 +121,7 @@ function create(change: WorkingSet, repetition: Repetition, asked: Asked): Start
     meta: repeatedBy(facts.slot(SLOT.about.key) ?? null, actor, asked.fork),
     ...startOf(change, member),
     quotaKey: old.quotaKey,
+    fairKey: old.fairKey,
   })
   record(change, created, repetition, asked)
   foldPending(change)

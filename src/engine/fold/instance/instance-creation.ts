@@ -38,6 +38,8 @@ export interface NewInstance {
   readonly items: { readonly [node: string]: readonly Json[] } | null
   /** The quota under which it executes; left out: none. */
   readonly quotaKey?: string | null
+  /** Of its runs that have none of their own; as stored. Left out: none. */
+  readonly fairKey?: string | null
   /** true: it stays idle until it is started. */
   readonly idle?: boolean
 }
@@ -71,6 +73,7 @@ export function createInstance(change: WorkingSet, creation: NewInstance): Membe
   row.createdAt = change.now
   row.deadlineAt = idle || timeoutMs === null ? null : change.now + timeoutMs
   row.quotaKey = creation.quotaKey ?? null
+  row.fairKey = creation.fairKey ?? null
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   const input = withDefaults(net.net.input, creation.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)
@@ -127,6 +130,7 @@ export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpe
     netHash: spec.netHash,
     parent: { row: parent.row, place, attached: spec.attached },
     tenant: parent.row.tenant,
+    fairKey: parent.row.fairKey,
     startKey: start.startKey ?? null,
     retryOf: before?.row?.id ?? null,
     goingBack: before?.back ?? null,

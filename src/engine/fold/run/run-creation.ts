@@ -60,7 +60,7 @@ export function runOf(change: Creating, member: Member, effect: RunEffect): RunR
   // The policy of the node is in the net; only that of an item may differ.
   run.retry = order.ownRetry === null ? null : JSON.stringify(order.ownRetry)
   run.limitKey = work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant)
-  if (work.fairKey !== undefined) run.fairKey = storedFairKey(work.fairKey, row.tenant)
+  run.fairKey = work.fairKey === undefined ? row.fairKey : storedFairKey(work.fairKey, row.tenant)
   run.meta = order.meta === null ? null : JSON.stringify(order.meta)
   if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
   if (unwritable !== null) return refused(change, member, run, unwritable)

@@ -25,14 +25,16 @@ import {
   takeItems,
 } from '../../fold/bulk/operations.ts'
 import type { Faults } from '../../transaction/faults.ts'
+import { SharedTransactions } from '../../transaction/shared-transactions.ts'
 import type { Transactor } from '../../transaction/transactor.ts'
 import { selectionPage } from './selection.ts'
 
 /** Operations that one look finds. */
 const MOST_DUE = 100
 /** Items that a process takes in hand together. */
-const PORTION = 50
-const AT_ONCE = 4
+const PORTION = 100
+/** Items whose actions are in progress at the same time: they share transactions. */
+const AT_ONCE = 32
 const PAGES_AT_ONCE = 4
 /** The next item of a paced operation is not waited for more closely than this. */
 const AHEAD_MS = 20
@@ -56,6 +58,8 @@ export interface BulkDeps extends ItemDeps {
 
 export class BulkRunner {
   readonly #deps: BulkDeps
+  /** Actions on different items share transactions. */
+  readonly #shared: SharedTransactions
   #started = false
   #closed = false
   #running: Promise<void> | null = null
@@ -67,6 +71,7 @@ export class BulkRunner {
 
   constructor(deps: BulkDeps) {
     this.#deps = deps
+    this.#shared = new SharedTransactions(deps.transactor)
   }
 
   /** From now on this process wakes by itself when an operation is due. */
@@ -181,7 +186,7 @@ export class BulkRunner {
     const { faults } = this.#deps
     try {
       this.#deps.probe('bulk-item')
-      await performItem(this.#deps, operation, item)
+      await performItem({ ...this.#deps, transactor: this.#shared }, operation, item)
     } catch (error) {
       if (error instanceof ItemClosed) return
       if (error instanceof StoreLockedError) return faults.note(ITEM_PLACE, item.itemId, error)
@@ -197,7 +202,7 @@ export class BulkRunner {
     const need = { bulk: [{ kind: 'items', operationId, ids: [itemId] }] } as const
     const fold = (change: Parameters<typeof settleItem>[0]): void => settleItem(change, openItem(change, item), result)
     try {
-      await this.#deps.transactor.run({ roots: [], wait: true, need, fold })
+      await this.#shared.run({ roots: [], wait: true, need, fold })
     } catch (error) {
       if (!(error instanceof ItemClosed)) throw error
     }

@@ -3,7 +3,7 @@
  * event partitions before theirs. SKIP LOCKED: several pruners share the work, and a row in use is not old.
  */
 import type pg from 'pg'
-import { ask } from '../connection/ask.ts'
+import { ask, askOne } from '../connection/ask.ts'
 import { uuidArray } from '../connection/batch.ts'
 import { toStoreError } from '../connection/failure.ts'
 import { FlightError, fly } from '../connection/flight.ts'
@@ -79,18 +79,23 @@ const REMOVE_TREES = [
   ),
 ]
 const RUN_IDS = `ARRAY (SELECT r.id FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
-     WHERE i.root_id = $1::uuid)`
-const TREE_IDS = 'ARRAY (SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = $1::uuid)'
-/** It was read before; an instance of it that has been resumed since refuses the transaction. */
+     WHERE i.root_id = ANY ($1::uuid[]))`
+const TREE_IDS = 'ARRAY (SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]))'
+/** They were read before; an instance of theirs that has been resumed since refuses the transaction. */
 const EXPECT_ENDED = statement(
   `SELECT workflow.expect_count(count(*), 0) FROM workflow.workflow_instance i
-   WHERE i.root_id = $1::uuid AND i.ended_at IS NULL`,
+   WHERE i.root_id = ANY ($1::uuid[]) AND i.ended_at IS NULL`,
 )
-const REMOVE_TREE = [
+const REMOVE_WHOLE_TREES = [
   EXPECT_ENDED,
   ...REMOVE_RUNS.map(({ text }) => statement(text.replaceAll('$1::uuid[]', RUN_IDS))),
   ...REMOVE_TREES.map(({ text }) => statement(text.replaceAll('$1::uuid[]', TREE_IDS))),
 ]
+/** Whether it has more runs than $2. Locks nothing, so the answer for a small tree needs no commit. */
+const IS_LARGE = statement(
+  `SELECT count(*) > $2::int FROM (SELECT FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
+     WHERE i.root_id = $1::uuid LIMIT $2::int + 1) found`,
+)
 const FORGET_SESSIONS = statement(
   `DELETE FROM workflow.workflow_worker d WHERE d.id IN (
      SELECT w.id FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
@@ -108,6 +113,14 @@ const EXPIRED_SIGN_INS = statement(
   `DELETE FROM workflow.workflow_sign_in d WHERE d.hash IN (
      SELECT s.hash FROM workflow.workflow_sign_in s WHERE s.expires_at <= workflow.clock()
      ORDER BY s.expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+)
+/** Where no run with a key waits, the turns begin with the first key again. */
+const UNUSED_TURNS = statement(
+  `DELETE FROM workflow.workflow_fair_turn d WHERE (d.queue, d.priority, d.scope) IN (
+     SELECT t.queue, t.priority, t.scope FROM workflow.workflow_fair_turn t WHERE NOT EXISTS (
+       SELECT FROM workflow.workflow_run r
+       WHERE r.status = 'pending' AND r.deleted_at IS NULL AND r.fair_key IS NOT NULL AND r.queue = t.queue)
+     LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
 )
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
 const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
@@ -138,9 +151,11 @@ export async function prunable(
   return [...new Set(found.flat())].slice(0, limit).map((id) => ({ id }))
 }
 
-/** An ended tree, with everything that belongs to it, in the transaction of the caller. */
-export function removeTreeCalls(rootId: string): Call[] {
-  return REMOVE_TREE.map((known) => ({ statement: known, values: [rootId] }))
+/** Ended trees, with everything that belongs to them, in the transaction of the caller. */
+export function removeTreesCalls(roots: readonly string[]): Call[] {
+  if (roots.length === 0) return []
+  const values = [uuidArray(roots)]
+  return REMOVE_WHOLE_TREES.map((known) => ({ statement: known, values }))
 }
 
 /** Runs of a tree that has more than `limit`, not its instances: what is left is still a tree. */
@@ -148,6 +163,8 @@ export async function trimTree(
   lanes: Lanes,
   { rootId, limit }: { readonly rootId: string; readonly limit: number },
 ): Promise<number> {
+  const large = ([is]: Fields): boolean => is === 't'
+  if ((await askOne(lanes, { statement: IS_LARGE, values: [rootId, String(limit)], row: large })) !== true) return 0
   return undoingFailures(lanes, async (client) => {
     const ids: string[] = []
     const members = [rootId]
@@ -231,7 +248,7 @@ async function pruneRows(client: pg.Client, params: PruneParams): Promise<number
       ? []
       : [
           ...[FORGET_SESSIONS, OLD_GROUPS].map((known) => ({ statement: known, values: [String(endedBefore)] })),
-          { statement: EXPIRED_SIGN_INS, values: [] },
+          ...[EXPIRED_SIGN_INS, UNUSED_TURNS].map((known) => ({ statement: known, values: [] })),
         ]),
     COMMIT,
   ])

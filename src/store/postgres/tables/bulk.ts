@@ -9,7 +9,7 @@ import { type Call, type Fields, statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
 import { isUuid } from '../connection/uuid.ts'
 import { itemFrom, operationFrom } from '../load/bulk.ts'
-import { removeTreeCalls, trimTree } from '../sweep/prune.ts'
+import { removeTreesCalls, trimTree } from '../sweep/prune.ts'
 
 const putOperations = upserter(OPERATION, ['id'])
 const putItems = upserter(OPERATION_ITEM, ['operation_id', 'item_id'])
@@ -66,7 +66,7 @@ export function bulkCalls({ operations, items, trees }: BulkDelta): Call[] {
   return [
     ...(operations.length === 0 ? [] : [putOperations(operations)]),
     ...(items.length === 0 ? [] : [putItems(items)]),
-    ...trees.flatMap(removeTreeCalls),
+    ...removeTreesCalls(trees),
   ]
 }
 

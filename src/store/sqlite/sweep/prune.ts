@@ -55,6 +55,10 @@ const DEAD_SESSIONS = `DELETE FROM workflow_worker WHERE state = 'dead' AND expi
 /** They are evidence of nothing, so they are not kept. */
 const EXPIRED_SIGN_INS = `DELETE FROM workflow_sign_in WHERE hash IN (
   SELECT hash FROM workflow_sign_in WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`
+/** Where no run with a key waits, the turns begin with the first key again. */
+const UNUSED_TURNS = `DELETE FROM workflow_fair_turn WHERE NOT EXISTS (
+  SELECT 1 FROM workflow_run r INDEXED BY idx_workflow_run_fair
+  WHERE r.status = 'pending' AND r.deleted_at IS NULL AND r.fair_key IS NOT NULL AND r.queue = workflow_fair_turn.queue)`
 const OLD_GROUPS = `DELETE FROM workflow_error_group WHERE fingerprint IN (
   SELECT fingerprint FROM workflow_error_group WHERE last_at < ?1 ORDER BY last_at LIMIT ?2)`
 
@@ -94,6 +98,7 @@ export function prune(connection: Connection, { endedBefore, eventsBefore, limit
   if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
   if (left > 0) left -= remove(connection, OLD_GROUPS, endedBefore, left)
   if (left > 0) left -= remove(connection, EXPIRED_SIGN_INS, readClock(connection), left)
+  if (left > 0) left -= remove(connection, UNUSED_TURNS)
   return limit - left
 }
 
