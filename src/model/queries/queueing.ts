@@ -4,6 +4,9 @@ import type { TotalRow } from '../rows.ts'
 /** Upper bounds of how long a run was due before it was started; the last count is of longer waits. */
 export const WAIT_BOUNDS_MS = [100, 500, 1_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000] as const
 
+/** Upper bounds of how long an execution took; the last count is of longer ones. */
+export const RUN_TIME_BOUNDS_MS = [10, 50, 100, 500, 1_000, 5_000, 30_000, 300_000, 3_600_000] as const
+
 /** Pending runs of a queue that one read counts, and leased ones. */
 export const MAX_COUNTED_RUNS = 10_000
 
@@ -19,6 +22,8 @@ export interface Traffic {
   readonly busyMs: number
   /** Leases by how long the run was due: up to each of WAIT_BOUNDS_MS, and longer. */
   readonly waits: readonly number[]
+  /** Executions that ended by how long they took: up to each of RUN_TIME_BOUNDS_MS, and longer. */
+  readonly runTimes: readonly number[]
 }
 
 export type TrafficRow = TotalRow & Traffic
@@ -29,12 +34,13 @@ export const NO_TRAFFIC: Traffic = {
   waitMs: 0,
   busyMs: 0,
   waits: [...WAIT_BOUNDS_MS.map(() => 0), 0],
+  runTimes: [...RUN_TIME_BOUNDS_MS.map(() => 0), 0],
 }
 
-/** The number of the first bound that a wait does not exceed. */
-export function waitBucket(waitMs: number): number {
-  const at = WAIT_BOUNDS_MS.findIndex((bound) => waitMs <= bound)
-  return at < 0 ? WAIT_BOUNDS_MS.length : at
+/** The number of the first bound that a time does not exceed. */
+export function bucketOf(ms: number, boundsMs: readonly number[]): number {
+  const at = boundsMs.findIndex((bound) => ms <= bound)
+  return at < 0 ? boundsMs.length : at
 }
 
 /** The first pending runs of a queue in the claim index, counted up to a bound. */

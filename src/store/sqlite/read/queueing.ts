@@ -1,5 +1,5 @@
 /** Queues as operators see them. Nothing here reads more than a bounded number of entries of an index. */
-import type { QueueFront, QueueingQueries, TrafficRow } from '../../../model/queries/queueing.ts'
+import { NO_TRAFFIC, type QueueFront, type QueueingQueries, type TrafficRow } from '../../../model/queries/queueing.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -42,6 +42,7 @@ const NAMES = `WITH RECURSIVE waiting(name) AS (
   ORDER BY 1 LIMIT ?`
 const TRAFFIC = `SELECT minute, ${COUNTS.join(', ')} FROM workflow_total
   WHERE queue = ? AND minute >= ? AND minute > 0 ORDER BY minute`
+const WAITS = NO_TRAFFIC.waits.length
 
 export function queueingOn(connection: Connection): QueueingQueries {
   return {
@@ -87,7 +88,7 @@ function frontOf(on: Reading, { queue, most }: { readonly queue: string; readonl
 }
 
 export function trafficOf(queue: string, [minute, ...counts]: readonly number[]): TrafficRow {
-  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits] = counts
+  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...times] = counts
   return {
     queue,
     minute: minute as number,
@@ -99,6 +100,7 @@ export function trafficOf(queue: string, [minute, ...counts]: readonly number[])
     started: started as number,
     waitMs: waitMs as number,
     busyMs: busyMs as number,
-    waits,
+    waits: times.slice(0, WAITS),
+    runTimes: times.slice(WAITS),
   }
 }
