@@ -15,7 +15,6 @@ export function Throughput({ now, shared }: { readonly now: string; readonly sha
       <h2>Runs in the last hour</h2>
       <p class="dim">
         {total(started)} started, {total(succeeded)} succeeded, {total(failed)} failed
-        {shared.more_queues && '; of the queues listed below'}
       </p>
       <Chart data={minutes} />
     </section>

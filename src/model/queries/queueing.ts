@@ -1,5 +1,6 @@
 /** Queues as an operator sees them: what waits, for how long, and what passes through. No read grows with the backlog. */
 import type { TotalRow } from '../rows.ts'
+import type { KindQueries } from './kinds.ts'
 
 /** Upper bounds of how long a run was due before it was started; the last count is of longer waits. */
 export const WAIT_BOUNDS_MS = [100, 500, 1_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000] as const
@@ -61,6 +62,7 @@ export interface QueueFront {
 }
 
 export interface QueueingQueries {
+  readonly kinds: KindQueries
   /** Queues that are configured or have runs, by name. */
   names(params: { readonly limit: number }): Promise<readonly string[]>
   /** Counts at most `most` pending and as many leased runs. */

@@ -11,6 +11,7 @@ import { LEASED } from '../leased.ts'
 import { ALONG, QUEUE_SCAN, WAITING } from '../load/claimable.ts'
 import { COUNTS } from '../sweep/totals.ts'
 import { LINES } from './front.ts'
+import { kindsOn } from './kinds.ts'
 
 const CLOCK = '(SELECT workflow.clock())'
 const HELD = `to_timestamp(${HELD_AT / 1000})`
@@ -55,6 +56,7 @@ const WAITS = NO_TRAFFIC.waits.length
 
 export function queueingOn(lanes: Lanes): QueueingQueries {
   return {
+    kinds: kindsOn(lanes),
     front: async ({ queue, most }) => {
       const values = [queue, String(most)]
       const row = (fields: Fields): QueueFront => frontFrom(fields, most)

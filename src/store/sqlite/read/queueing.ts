@@ -6,6 +6,7 @@ import type { Connection } from '../connection.ts'
 import { WAITING } from '../load/claimable.ts'
 import type { Reading } from '../long-reads.ts'
 import { COUNTS } from '../sweep/totals.ts'
+import { kindsOn } from './kinds.ts'
 
 const PENDING = `SELECT count(*), total(run_at <= ?2), total(run_at >= ${HELD_AT})
   FROM (SELECT run_at ${WAITING} AND queue = ?1 ORDER BY type, priority, run_at LIMIT ?3)`
@@ -46,6 +47,7 @@ const WAITS = NO_TRAFFIC.waits.length
 
 export function queueingOn(connection: Connection): QueueingQueries {
   return {
+    kinds: kindsOn(connection),
     front: (params) => connection.readLong((on) => frontOf(on, params)),
     names: ({ limit }) =>
       connection.readLong((on) =>
