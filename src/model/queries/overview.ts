@@ -1,5 +1,6 @@
 /** Lists and counts for operators. The cost of each grows with what it shows; none is for a hot path. */
 import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
+import type { AuditPage, AuditQuery } from './audit.ts'
 import type { QueueDepth, TrafficRow } from './queueing.ts'
 
 export interface UniqueHolder {
@@ -35,6 +36,8 @@ export interface Overview {
   minutes(params: { readonly since: number }): Promise<{ readonly rows: readonly TrafficRow[]; readonly cut: boolean }>
   /** Of a tenant: among the oldest MAX_COUNTED_GATES of all. */
   openGates(params: { readonly tenant: string | null }): Promise<OpenGates>
+  /** What people have done, newest first. */
+  audit(query: AuditQuery): Promise<AuditPage>
   /** Size of the database; of an SQLite file, without its log. */
   bytes(): Promise<number>
   /** Tenants that have runs, by name, with how many. Reads every run that has a tenant. */

@@ -1,4 +1,4 @@
--- Migrations 1 to 38.
+-- Migrations 1 to 39.
 -- Written by scripts/baseline.mjs.
 
 DO $$
@@ -840,6 +840,10 @@ CREATE UNIQUE INDEX workflow_debounce_listed ON workflow.workflow_debounce USING
 CREATE INDEX workflow_debounce_of_tenant ON workflow.workflow_debounce USING btree (COALESCE(tenant, ''::text), id);
 
 CREATE INDEX workflow_total_minute ON workflow.workflow_total USING btree (minute);
+
+CREATE INDEX workflow_event_audit ON workflow.workflow_event USING btree (id) WHERE ((actor IS NOT NULL) AND (event_type <> ALL (ARRAY['created'::text, 'leased'::text, 'started'::text, 'heartbeat'::text, 'succeeded'::text, 'failed'::text, 'retried'::text, 'returned'::text, 'late_success'::text, 'deferred'::text, 'progress'::text, 'instance.created'::text, 'instance.queued'::text, 'workflow.triggered'::text])));
+
+CREATE INDEX workflow_event_of_actor ON workflow.workflow_event USING btree (actor, id) WHERE ((actor IS NOT NULL) AND (event_type <> ALL (ARRAY['created'::text, 'leased'::text, 'started'::text, 'heartbeat'::text, 'succeeded'::text, 'failed'::text, 'retried'::text, 'returned'::text, 'late_success'::text, 'deferred'::text, 'progress'::text, 'instance.created'::text, 'instance.queued'::text, 'workflow.triggered'::text])));
 
 COMMENT ON INDEX workflow.idx_workflow_event_type IS 'Events by id, in the default partition; the others have their own. The name is one that clients look for.';
 

@@ -1,4 +1,4 @@
--- Migrations 1 to 29.
+-- Migrations 1 to 30.
 -- Written by scripts/baseline.mjs.
 
 CREATE TABLE workflow_run (
@@ -724,5 +724,11 @@ CREATE UNIQUE INDEX idx_workflow_debounce_listed ON workflow_debounce (id);
 CREATE INDEX idx_workflow_debounce_of_tenant ON workflow_debounce (coalesce(tenant, ''), id);
 
 CREATE INDEX idx_workflow_total_minute ON workflow_total (minute);
+
+CREATE INDEX idx_workflow_event_audit ON workflow_event (id)
+  WHERE actor IS NOT NULL AND event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'returned', 'late_success', 'deferred', 'progress', 'instance.created', 'instance.queued', 'workflow.triggered');
+
+CREATE INDEX idx_workflow_event_of_actor ON workflow_event (actor, id)
+  WHERE actor IS NOT NULL AND event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'returned', 'late_success', 'deferred', 'progress', 'instance.created', 'instance.queued', 'workflow.triggered');
 
 INSERT INTO workflow_setting (key, value) VALUES ('on_conflict', 'keep');

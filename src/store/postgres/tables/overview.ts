@@ -5,6 +5,7 @@ import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
+import { audit } from '../read/audit.ts'
 import { trafficFrom } from '../read/queueing.ts'
 import { COUNTS } from '../sweep/totals.ts'
 
@@ -93,6 +94,7 @@ export function overviewOn(lanes: Lanes): Overview {
       ])
       return { ...(counted as { readonly count: number; readonly oldestAt: number | null }), soonest }
     },
+    audit: (query) => audit(lanes, query),
     bytes: async () => (await askOne(lanes, { statement: BYTES, values: [], row: ([bytes]) => Number(bytes) })) ?? 0,
     tenants: () =>
       ask(lanes, { statement: TENANTS, row: ([tenant, runs]) => ({ tenant: tenant as string, runs: Number(runs) }) }),

@@ -2,6 +2,7 @@
 import { MAX_COUNTED_GATES, MAX_SUMMED_MINUTES, type Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import type { Connection } from '../connection.ts'
+import { audit } from '../read/audit.ts'
 import { trafficOf } from '../read/queueing.ts'
 import { COUNTS } from '../sweep/totals.ts'
 
@@ -78,6 +79,7 @@ export function overviewOn(connection: Connection): Overview {
                 },
         }
       }),
+    audit: (query) => audit(connection, query),
     bytes: () => connection.readLong((on) => on.statement(BYTES).get()?.[0] as number),
     tenants: () =>
       connection.readLong((on) =>
