@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * How long a page of a search takes in a large database: a million ended instances and a million pending runs, on both stores;
- * and a page of error groups, of which there are a fiftieth as many.
+ * a page of error groups, of which there are a fiftieth as many; the audit, of a million events; and the overview.
  *
  *     node bench/search.mjs [--store sqlite|postgres] [--rows 1000000] [--json]
  *
@@ -11,6 +11,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { quantile } from './figures.mjs'
 import { postgresServer } from './server.mjs'
@@ -126,7 +127,40 @@ async function measure(kind, url) {
       1000,
     )
   }
+  const { audit } = opened.read.overview
+  const audited = { actor: null, tenant: null, before: null, limit: 50 }
+  for (const more of [
+    {},
+    { before: ROWS / 2 },
+    { actor: 'rare' },
+    { actor: 'none' },
+    { tenant: 'none' },
+    { actor: 'ann', tenant: 'few' },
+  ])
+    await ask(
+      kind,
+      `audit ${JSON.stringify(more)}`,
+      async () => (await audit({ ...audited, ...more })).rows.length,
+      LIMIT_MS,
+    )
   await opened.close()
+  await overviewOf(kind, url)
+}
+
+/** What concerns all tenants is read at most once a second: each of these requests reads it. @param {string} kind @param {string} url */
+async function overviewOf(kind, url) {
+  const { openStore, Engine, VOCABULARIES, startServer } = await internal('insides.js')
+  const store = await openStore(url)
+  const engine = await Engine.open({ vocabularies: VOCABULARIES, store })
+  const server = await startServer({ version: 'bench', port: 0, engine })
+  const read = async () => {
+    const overview = /** @type {any} */ (await (await fetch(`${server.url}/v1/overview`)).json())
+    return overview.shared.queues.length
+  }
+  await ask(kind, 'GET /v1/overview', read, LIMIT_MS, () => sleep(1_010))
+  await server.close({ graceMs: 500 })
+  await engine.close()
+  await store.close()
 }
 
 /** @param {string} kind @param {string} name @param {(page: object) => Promise<any>} read */
@@ -137,11 +171,12 @@ async function pages(kind, name, read) {
   await ask(kind, `${name} (middle)`, async () => (await read({ ...page, before: middle })).rows.length, LIMIT_MS)
 }
 
-/** @param {string} kind @param {string} name @param {() => Promise<number>} once @param {number} limit */
-async function ask(kind, name, once, limit) {
+/** `rest`: before each call. @param {string} kind @param {string} name @param {() => Promise<number>} once @param {number} limit @param {() => Promise<void>} [rest] */
+async function ask(kind, name, once, limit, rest) {
   const took = []
   let rows = 0
   for (let i = 0; i <= TIMES; i++) {
+    await rest?.()
     const from = performance.now()
     rows = await once()
     // The first one reads pages from the disk and compiles code.
@@ -183,6 +218,11 @@ async function fillPostgres(url) {
        last_message, last_run_id, state_at)
      SELECT lpad(to_hex(n), 16, '0'), 'open', false, 'card.charge', 'declined', 'the card of order # was declined: ' || n % 7, 1, ${at}, ${at},
        '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM ${numbers} WHERE n % 50 = 0`,
+    `INSERT INTO workflow.workflow_event (event_type, data, created_at, actor, tenant, engine)
+     SELECT CASE n % 100 WHEN 0 THEN 'queue.paused' ELSE 'succeeded' END, '{"queue": "mail"}', ${at},
+       CASE WHEN n % 50000 = 0 THEN 'rare' WHEN n % 2 = 0 THEN 'ann' END, CASE WHEN n % 50000 = 0 THEN 'few' END, true FROM ${numbers}`,
+    `INSERT INTO workflow.workflow_total (queue, minute, succeeded, busy_ms, busy_1)
+     SELECT 'queue-' || q, date_trunc('minute', now()) - m * interval '1 minute', 1, 1, 1 FROM generate_series(1, 100) q, generate_series(0, 59) m`,
     'VACUUM ANALYZE',
   ]) {
     await client.query(sql)
@@ -207,6 +247,12 @@ async function fillSqlite(url, openDatabase) {
         last_message, last_run_id, state_at)
       SELECT printf('%016x', n), 'open', 0, 'card.charge', 'declined', 'the card of order # was declined: ' || (n % 7), 1, ${at}, ${at},
         '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM numbers WHERE n % 50 = 0;
+    ${numbers} INSERT INTO workflow_event (event_type, data, created_at, actor, tenant, engine)
+      SELECT iif(n % 100 = 0, 'queue.paused', 'succeeded'), '{"queue": "mail"}', ${at},
+        iif(n % 50000 = 0, 'rare', iif(n % 2 = 0, 'ann', NULL)), iif(n % 50000 = 0, 'few', NULL), 1 FROM numbers;
+    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5999)
+      INSERT INTO workflow_total (queue, minute, succeeded, busy_ms, busy_1)
+      SELECT 'queue-' || (n % 100), (unixepoch() / 60 - n / 100) * 60000, 1, 1, 1 FROM numbers;
     COMMIT;`)
   database.close()
 }
