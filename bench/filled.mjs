@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Databases with many rows, written by SQL: ended instances and pending runs with terms, and a fiftieth as many error groups.
+ * Databases with many rows, written by SQL: ended instances and pending runs with terms, a fiftieth as many error groups,
+ * as many events, half of them by people, and the counts of a hundred queues for the last hour.
  * And how long questions to them take: each is asked TIMES times, and one whose median is longer than its limit is marked.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -75,11 +76,12 @@ async function fill(kind, url, { openStore, openDatabase }) {
   console.log(`${'query'.padEnd(52)} ${'rows'.padStart(5)} ${'p50 ms'.padStart(8)} ${'max ms'.padStart(8)}`)
 }
 
-/** @param {string} name @param {() => Promise<number>} once @param {number} [limit] */
-export async function ask(name, once, limit = LIMIT_MS) {
+/** `rest`: before each call. @param {string} name @param {() => Promise<number>} once @param {number} [limit] @param {() => Promise<void>} [rest] */
+export async function ask(name, once, limit = LIMIT_MS, rest) {
   const took = []
   let rows = 0
   for (let i = 0; i <= TIMES; i++) {
+    await rest?.()
     const from = performance.now()
     rows = await once()
     // The first one reads pages from the disk and compiles code.
@@ -121,6 +123,11 @@ async function fillPostgres(url) {
        last_message, last_run_id, state_at)
      SELECT lpad(to_hex(n), 16, '0'), 'open', false, 'card.charge', 'declined', 'the card of order # was declined: ' || n % 7, 1, ${at}, ${at},
        '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM ${numbers} WHERE n % 50 = 0`,
+    `INSERT INTO workflow.workflow_event (event_type, data, created_at, actor, tenant, engine)
+     SELECT CASE n % 100 WHEN 0 THEN 'queue.paused' ELSE 'succeeded' END, '{"queue": "mail"}', ${at},
+       CASE WHEN n % 50000 = 0 THEN 'rare' WHEN n % 2 = 0 THEN 'ann' END, CASE WHEN n % 50000 = 0 THEN 'few' END, true FROM ${numbers}`,
+    `INSERT INTO workflow.workflow_total (queue, minute, succeeded, busy_ms, busy_1)
+     SELECT 'queue-' || q, date_trunc('minute', now()) - m * interval '1 minute', 1, 1, 1 FROM generate_series(1, 100) q, generate_series(0, 59) m`,
     'VACUUM ANALYZE',
   ]) {
     await client.query(sql)
@@ -145,6 +152,12 @@ async function fillSqlite(url, openDatabase) {
         last_message, last_run_id, state_at)
       SELECT printf('%016x', n), 'open', 0, 'card.charge', 'declined', 'the card of order # was declined: ' || (n % 7), 1, ${at}, ${at},
         '["order"]', '["w1"]', 'the card was declined', ${id}, ${at} FROM numbers WHERE n % 50 = 0;
+    ${numbers} INSERT INTO workflow_event (event_type, data, created_at, actor, tenant, engine)
+      SELECT iif(n % 100 = 0, 'queue.paused', 'succeeded'), '{"queue": "mail"}', ${at},
+        iif(n % 50000 = 0, 'rare', iif(n % 2 = 0, 'ann', NULL)), iif(n % 50000 = 0, 'few', NULL), 1 FROM numbers;
+    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5999)
+      INSERT INTO workflow_total (queue, minute, succeeded, busy_ms, busy_1)
+      SELECT 'queue-' || (n % 100), (unixepoch() / 60 - n / 100) * 60000, 1, 1, 1 FROM numbers;
     COMMIT;`)
   database.close()
 }

@@ -1,14 +1,15 @@
 // @ts-check
 /**
  * How long a page of a search takes in a large database: a million ended instances and a million pending runs, on both stores;
- * and a page of error groups, of which there are a fiftieth as many.
+ * a page of error groups, of which there are a fiftieth as many; the audit, of a million events; and the overview.
  *
  *     node bench/search.mjs [--store sqlite|postgres] [--rows 1000000]
  *
  * The rows are written by SQL. Every query is asked 20 times for the newest page, and 20 times for one in the middle of what it
  * finds; a query whose page is longer than LIMIT_MS is marked, and the exit code is 1.
  */
-import { ask, idOf, onFilledStores, ROWS } from './filled.mjs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, idOf, LIMIT_MS, onFilledStores, ROWS } from './filled.mjs'
 
 const INSTANCES = [
   '',
@@ -43,7 +44,8 @@ const RUNS = [
   'age:>1000d queue:bulk',
 ]
 
-await onFilledStores(async ({ url, insides: { openStore, parseInstanceSearch, parseRunSearch } }) => {
+await onFilledStores(async ({ url, insides }) => {
+  const { openStore, parseInstanceSearch, parseRunSearch } = insides
   const opened = await openStore(url)
   const { search } = opened.read
   for (const q of INSTANCES)
@@ -62,8 +64,36 @@ await onFilledStores(async ({ url, insides: { openStore, parseInstanceSearch, pa
       1000,
     )
   }
+  const { audit } = opened.read.overview
+  const audited = { actor: null, tenant: null, before: null, limit: 50 }
+  for (const more of [
+    {},
+    { before: ROWS / 2 },
+    { actor: 'rare' },
+    { actor: 'none' },
+    { tenant: 'none' },
+    { actor: 'ann', tenant: 'few' },
+  ]) {
+    await ask(`audit ${JSON.stringify(more)}`, async () => (await audit({ ...audited, ...more })).rows.length)
+  }
   await opened.close()
+  await overviewOf(url, insides)
 })
+
+/** What concerns all tenants is read at most once a second: each of these requests reads it. @param {string} url @param {any} insides */
+async function overviewOf(url, { openStore, Engine, VOCABULARIES, startServer }) {
+  const store = await openStore(url)
+  const engine = await Engine.open({ vocabularies: VOCABULARIES, store })
+  const server = await startServer({ version: 'bench', port: 0, engine })
+  const read = async () => {
+    const overview = /** @type {any} */ (await (await fetch(`${server.url}/v1/overview`)).json())
+    return overview.shared.queues.length
+  }
+  await ask('GET /v1/overview', read, LIMIT_MS, () => sleep(1_010))
+  await server.close({ graceMs: 500 })
+  await engine.close()
+  await store.close()
+}
 
 /** @param {string} name @param {(page: object) => Promise<any>} read */
 async function pages(name, read) {

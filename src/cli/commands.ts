@@ -1,5 +1,6 @@
 /** The table of commands. A new one is a file in commands/ and a line here. */
 
+import { defineAudit } from './commands/admin/audit.ts'
 import { defineBench } from './commands/admin/bench.ts'
 import { defineDev } from './commands/admin/dev.ts'
 import { defineDoctor } from './commands/admin/doctor.ts'
@@ -77,6 +78,7 @@ export const COMMANDS: readonly CommandGroup[] = [
       definePauses,
       defineDead,
       defineRedrive,
+      defineAudit,
       defineKeys,
       defineMigrate,
       defineDoctor,

@@ -1,6 +1,7 @@
 /** The routes of the server, group by group: what it serves, and what the document describes. */
 import { ERROR_PAGE_ROUTES } from '../http/error-page.ts'
 import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
+import { AUDIT_ROUTES } from './audit/routes.ts'
 import { BULK_ROUTES } from './bulk/routes.ts'
 import { CHANGES_ROUTES } from './changes/routes.ts'
 import { DEBOUNCED_ROUTES } from './debounced/routes.ts'
@@ -38,6 +39,7 @@ export const CORE_ROUTES = [
   ...BULK_ROUTES,
   ...ERROR_ROUTES,
   ...QUEUE_ROUTES,
+  ...AUDIT_ROUTES,
   ...OVERVIEW_ROUTES,
   ...NET_ROUTES,
   ...CHANGES_ROUTES,

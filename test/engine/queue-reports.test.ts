@@ -68,6 +68,7 @@ describe.each(PLACES)('reports on queues on $name', (place) => {
     await enqueue(4)
     await d.pass(20_000)
     const [one, two] = await d.claim(2)
+    await d.pass(40_000)
     await d.succeed(one as never)
     await d.fail(two as never)
     const found = await report()
@@ -78,6 +79,13 @@ describe.each(PLACES)('reports on queues on $name', (place) => {
     expect(sum(found, 'waitMs') / 2).toBeLessThan(25_000)
     // 15 to 60 seconds.
     expect(found.traffic.map(({ waits }) => waits[5]).reduce((a = 0, b = 0) => a + b, 0)).toBe(2)
+    // The one that succeeded took as long as the clock moved; the one that is retried is counted too.
+    const took = found.traffic.flatMap(({ runTimes }) =>
+      runTimes.flatMap((count, at) => (count > 0 ? [[at, count]] : [])),
+    )
+    expect(took.reduce((total, [, count]) => total + (count as number), 0)).toBe(2)
+    expect(took).toContainEqual([7, 1])
+    expect(sum(found, 'busyMs')).toBeGreaterThanOrEqual(40_000)
     expect(found.depth).toMatchObject({ available: 2, retryable: 1, active: 0 })
   })
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { MAX_SUMMED_MINUTES } from '../../src/model/queries/overview.ts'
 import type { EventQuery, InstanceQuery, RunQuery } from '../../src/model/queries/queries.ts'
 import { HELD_AT, type RunRow, type TotalRow } from '../../src/model/rows.ts'
 import { aLeasedRun, anEvent, anInstance, aRun, aSchedule, aStep, newId, T0 } from './rows.ts'
@@ -139,6 +140,43 @@ export function listTopic(current: Current): void {
       total({ minute: 0, cancelled: 4 }),
       total({ succeeded: 5, retried: 1 }),
       total({ queue: 'r', failed: 1 }),
+    ])
+  })
+
+  it('sums what passed through all queues by minute, the latest minutes up to a bound', async () => {
+    const { store } = current()
+    const minute = T0 - (T0 % 60_000)
+    const ended = (queue: string, minutesAgo: number) => ({
+      queue,
+      minute: minute - minutesAgo * 60_000,
+      succeeded: 1,
+      failed: 0,
+      cancelled: 0,
+      retried: 0,
+      busyMs: 30,
+      runTimes: [0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+    })
+    const add = (totals: readonly ReturnType<typeof ended>[]) => store.sweep.addTotals({ totals })
+    const read = async () => {
+      const { rows, cut } = await store.read.overview.minutes({ since: minute - 3_600_000 })
+      return [rows.map((row) => [(minute - row.minute) / 60_000, row.succeeded, row.busyMs, row.runTimes[1]]), cut]
+    }
+    await add([ended('idle', 30), ended('a', 1), ended('b', 1), ended('old', 61)])
+    expect(await read()).toEqual([
+      [
+        [30, 1, 30, 1],
+        [1, 2, 60, 2],
+      ],
+      false,
+    ])
+    const many = Array.from({ length: MAX_SUMMED_MINUTES - 1 }, (_, n) => ended(`q${n}`, 0))
+    await add(many)
+    expect(await read()).toEqual([
+      [
+        [1, 1, 30, 1],
+        [0, many.length, many.length * 30, many.length],
+      ],
+      true,
     ])
   })
 

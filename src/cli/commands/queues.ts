@@ -121,7 +121,10 @@ function defineWeigh(queues: Command): void {
   )
 }
 
-function print(terminal: Terminal, { depth, per_minute: rates, waits, utilisation, ...stats }: QueueReportWire): void {
+function print(
+  terminal: Terminal,
+  { depth, per_minute: rates, waits, run_time: took, utilisation, ...stats }: QueueReportWire,
+): void {
   const { pending, available, scheduled, retryable, held, active, accuracy } = depth
   const seconds = (value: number | null): string => (value === null ? '–' : `${value} s`)
   const share = (value: number | null): string => (value === null ? '–' : `${Math.round(value * 100)} %`)
@@ -137,6 +140,10 @@ function print(terminal: Terminal, { depth, per_minute: rates, waits, utilisatio
     [
       'waits',
       `mean ${seconds(waits.mean_seconds)}, half up to ${seconds(waits.p50_seconds)}, 95 % up to ${seconds(waits.p95_seconds)}`,
+    ],
+    [
+      'run time',
+      `mean ${seconds(took.mean_seconds)}, half up to ${seconds(took.p50_seconds)}, 95 % up to ${seconds(took.p95_seconds)}`,
     ],
     [
       'utilisation',

@@ -21,11 +21,17 @@ export function recordEvent<T extends EventType>(
     seq: ++member.seq,
     type,
     node,
-    actor,
+    actor: actor ?? actorIn(data),
     tenant,
     data,
     at: change.now,
   } as NewEvent)
+}
+
+/** Requests about instances name their author in their data; lists of what people have done read the column. */
+function actorIn(data: unknown): string | null {
+  const actor = (data as { readonly actor?: unknown } | null)?.actor
+  return typeof actor === 'string' ? actor : null
 }
 
 export function recordRunEvent<T extends RunEventType>(

@@ -5,7 +5,7 @@
  */
 
 import type { Logger } from '../../kernel/logger.ts'
-import { NO_TRAFFIC, type Traffic, waitBucket } from '../../model/queries/queueing.ts'
+import { bucketOf, NO_TRAFFIC, RUN_TIME_BOUNDS_MS, type Traffic, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
 import type { RunRow, TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
@@ -16,8 +16,8 @@ const FLUSH_IDLE_MS = 10_000
 const MINUTE_MS = 60_000
 
 type Count = { -readonly [K in keyof TotalRow]: TotalRow[K] } & {
-  -readonly [K in Exclude<keyof Traffic, 'waits'>]: number
-} & { readonly waits: number[] }
+  -readonly [K in Exclude<keyof Traffic, 'waits' | 'runTimes'>]: number
+} & { readonly waits: number[]; readonly runTimes: number[] }
 
 export class Totals {
   readonly #store: Store
@@ -67,14 +67,14 @@ export class Totals {
         if (run.attempt > (before?.attempt ?? run.attempt)) {
           const count = this.#of(change, run.queue, FLUSH_EVERY_MS)
           count.retried++
-          count.busyMs += busyMs(before, change.now)
+          took(count, startOfRetried(run, before), change.now)
           this.#sums.retried++
           settled++
         } else if (before?.finishedAt != null) this.#of(change, run.queue, FLUSH_IDLE_MS).arrived++
       } else if (run.settledAt === change.now) {
         const count = this.#of(change, run.queue, FLUSH_EVERY_MS)
         count[run.status]++
-        count.busyMs += busyMs(run, change.now)
+        took(count, run.startedAt, change.now)
         this.#sums[run.status]++
         settled++
       }
@@ -95,7 +95,7 @@ export class Totals {
     const count = this.#of(change, queue, FLUSH_IDLE_MS)
     count.started++
     count.waitMs += waitMs
-    ;(count.waits[waitBucket(waitMs)] as number)++
+    ;(count.waits[bucketOf(waitMs, WAIT_BOUNDS_MS)] as number)++
   }
 
   /** `withinMs`: when it is written at the latest. */
@@ -109,7 +109,14 @@ export class Totals {
     let count = this.#counts.get(queue)
     if (count === undefined) {
       const nothing = { succeeded: 0, failed: 0, cancelled: 0, retried: 0 }
-      count = { queue, minute, ...nothing, ...NO_TRAFFIC, waits: [...NO_TRAFFIC.waits] }
+      count = {
+        queue,
+        minute,
+        ...nothing,
+        ...NO_TRAFFIC,
+        waits: [...NO_TRAFFIC.waits],
+        runTimes: [...NO_TRAFFIC.runTimes],
+      }
       this.#counts.set(queue, count)
     }
     if (this.#timer === null || withinMs < this.#timerMs) this.#flushWithin(withinMs)
@@ -145,7 +152,16 @@ export class Totals {
   }
 }
 
-/** How long the execution took that ends now; 0: it was not started. */
-function busyMs(run: RunRow | undefined, now: number): number {
-  return run?.startedAt == null ? 0 : Math.max(0, now - run.startedAt)
+/** When the execution began that is retried. A session reports it with the outcome: then only the first one is known to the row. */
+function startOfRetried(run: RunRow, before: RunRow | undefined): number | null {
+  if (before === undefined) return null
+  return before.startedAt ?? (before.firstStartedAt === null ? run.firstStartedAt : before.leasedAt)
+}
+
+/** The execution that ends now, if one was started. */
+function took(count: Count, startedAt: number | null, now: number): void {
+  if (startedAt === null) return
+  const ms = Math.max(0, now - startedAt)
+  count.busyMs += ms
+  ;(count.runTimes[bucketOf(ms, RUN_TIME_BOUNDS_MS)] as number)++
 }

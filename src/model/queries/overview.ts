@@ -1,5 +1,6 @@
 /** Lists and counts for operators. The cost of each grows with what it shows; none is for a hot path. */
 import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
+import type { AuditPage, AuditQuery } from './audit.ts'
 import type { QueueDepth, TrafficRow } from './queueing.ts'
 
 export interface UniqueHolder {
@@ -28,15 +29,23 @@ export interface Overview {
     readonly limit: number
     readonly offset: number
   }): Promise<readonly UniqueHolder[]>
-  /** What passed through these queues in each minute from `since` on, together; `queue` is empty. */
-  minutes(params: { readonly queues: readonly string[]; readonly since: number }): Promise<readonly TrafficRow[]>
+  /**
+   * What passed through all queues in each minute from `since` on, together; `queue` is empty. Sums at most
+   * MAX_SUMMED_MINUTES, the latest ones: the first minute of those may be incomplete.
+   */
+  minutes(params: { readonly since: number }): Promise<{ readonly rows: readonly TrafficRow[]; readonly cut: boolean }>
   /** Of a tenant: among the oldest MAX_COUNTED_GATES of all. */
   openGates(params: { readonly tenant: string | null }): Promise<OpenGates>
+  /** What people have done, newest first. */
+  audit(query: AuditQuery): Promise<AuditPage>
   /** Size of the database; of an SQLite file, without its log. */
   bytes(): Promise<number>
   /** Tenants that have runs, by name, with how many. Reads every run that has a tenant. */
   tenants(): Promise<readonly { readonly tenant: string; readonly runs: number }[]>
 }
+
+/** Minutes of queues that one read sums: an hour of 160 busy queues. */
+export const MAX_SUMMED_MINUTES = 10_000
 
 /** Open gates that one read counts. */
 export const MAX_COUNTED_GATES = 10_000

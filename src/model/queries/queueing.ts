@@ -1,8 +1,12 @@
 /** Queues as an operator sees them: what waits, for how long, and what passes through. No read grows with the backlog. */
 import type { TotalRow } from '../rows.ts'
+import type { KindQueries } from './kinds.ts'
 
 /** Upper bounds of how long a run was due before it was started; the last count is of longer waits. */
 export const WAIT_BOUNDS_MS = [100, 500, 1_000, 5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000] as const
+
+/** Upper bounds of how long an execution took; the last count is of longer ones. */
+export const RUN_TIME_BOUNDS_MS = [10, 50, 100, 500, 1_000, 5_000, 30_000, 300_000, 3_600_000] as const
 
 /** Pending runs of a queue that one read counts, and leased ones. */
 export const MAX_COUNTED_RUNS = 10_000
@@ -19,6 +23,8 @@ export interface Traffic {
   readonly busyMs: number
   /** Leases by how long the run was due: up to each of WAIT_BOUNDS_MS, and longer. */
   readonly waits: readonly number[]
+  /** Executions that ended by how long they took: up to each of RUN_TIME_BOUNDS_MS, and longer. */
+  readonly runTimes: readonly number[]
 }
 
 export type TrafficRow = TotalRow & Traffic
@@ -29,12 +35,13 @@ export const NO_TRAFFIC: Traffic = {
   waitMs: 0,
   busyMs: 0,
   waits: [...WAIT_BOUNDS_MS.map(() => 0), 0],
+  runTimes: [...RUN_TIME_BOUNDS_MS.map(() => 0), 0],
 }
 
-/** The number of the first bound that a wait does not exceed. */
-export function waitBucket(waitMs: number): number {
-  const at = WAIT_BOUNDS_MS.findIndex((bound) => waitMs <= bound)
-  return at < 0 ? WAIT_BOUNDS_MS.length : at
+/** The number of the first bound that a time does not exceed. */
+export function bucketOf(ms: number, boundsMs: readonly number[]): number {
+  const at = boundsMs.findIndex((bound) => ms <= bound)
+  return at < 0 ? boundsMs.length : at
 }
 
 /** The first pending runs of a queue in the claim index, counted up to a bound. */
@@ -55,6 +62,7 @@ export interface QueueFront {
 }
 
 export interface QueueingQueries {
+  readonly kinds: KindQueries
   /** Queues that are configured or have runs, by name. */
   names(params: { readonly limit: number }): Promise<readonly string[]>
   /** Counts at most `most` pending and as many leased runs. */

@@ -33,7 +33,7 @@ export interface Shared {
   readonly since: number
   readonly traffic: readonly TrafficRow[]
   readonly queues: readonly QueueSeen[]
-  /** There are further queues, which nothing here contains. */
+  /** There are further queues, which are not listed. */
   readonly moreQueues: boolean
   readonly workers: readonly WorkerRow[]
   readonly bytes: number
@@ -71,10 +71,10 @@ export class SharedOverview {
   async #readAll(): Promise<Shared> {
     const { queries } = this.#engine
     const [at, names] = await Promise.all([queries.now(), queries.queueing.names({ limit: MOST_QUEUES + 1 })])
-    const since = Math.floor(at / MINUTE_MS) * MINUTE_MS - (MINUTES - 1) * MINUTE_MS
+    const hour = Math.floor(at / MINUTE_MS) * MINUTE_MS - (MINUTES - 1) * MINUTE_MS
     const seen = names.slice(0, MOST_QUEUES)
-    const [traffic, queues, workers, bytes] = await Promise.all([
-      queries.overview.minutes({ queues: seen, since }),
+    const [minutes, queues, workers, bytes] = await Promise.all([
+      queries.overview.minutes({ since: hour }),
       Promise.all(
         seen.map(async (name) => ({ name, ...(await queries.queueing.front({ queue: name, most: MOST_COUNTED })) })),
       ),
@@ -82,6 +82,7 @@ export class SharedOverview {
       this.#size(),
     ])
     const moreQueues = names.length > seen.length
+    const { since, traffic } = wholeMinutes(minutes, hour)
     return { at, since, traffic, queues: queues.sort(worstFirst), moreQueues, workers, bytes, checked: this.#checked }
   }
 
@@ -112,6 +113,15 @@ export class SharedOverview {
     const findings = await this.#engine.queries.doctor()
     this.#checked = { at: await this.#engine.queries.now(), findings }
   }
+}
+
+/** Without the first minute if that may be incomplete. */
+function wholeMinutes(
+  { rows, cut }: { readonly rows: readonly TrafficRow[]; readonly cut: boolean },
+  hour: number,
+): Pick<Shared, 'since' | 'traffic'> {
+  const traffic = cut && rows.length > 1 ? rows.slice(1) : rows
+  return { since: cut ? (traffic[0]?.minute ?? hour) : hour, traffic }
 }
 
 /** Due longest; then the most pending ones. */

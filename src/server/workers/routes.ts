@@ -1,6 +1,14 @@
 /** /v1/workers: who executes work, and directing them to take no more of it or to stop. */
+import { listMissing } from '../../operations/workers/missing.ts'
 import { directWorker, pageOfWorkers } from '../../operations/workers/workers.ts'
-import { directedWire, WorkerDirected, WorkerList, workerWire } from '../../wire/operate/worker.ts'
+import {
+  directedWire,
+  missingWire,
+  WorkerDirected,
+  WorkerList,
+  WorkersMissing,
+  workerWire,
+} from '../../wire/operate/worker.ts'
 import { pageSize, storedText } from '../../wire/requests/params.ts'
 import { route } from '../context.ts'
 
@@ -27,6 +35,21 @@ export const WORKER_ROUTES = [
         next_after: more ? (rows.at(-1)?.worker.id ?? null) : null,
       }
     },
+  ),
+
+  route(
+    'GET /v1/workers/missing',
+    {
+      tag: 'Workers',
+      summary: 'Types with due runs that no live worker takes',
+      does: listMissing,
+      description:
+        'A worker counts by its queues, its types and, for a type in the registry, its runtime. Disabled types are not listed. ' +
+        'Workers over HTTP without heartbeats and clients of plain SQL are not known: a type that only they take is listed ' +
+        'while runs of it are due. A worker of a tenant counts for all runs of its types.',
+      answers: { '200': { description: 'Of now.', schema: WorkersMissing } },
+    },
+    async ({ perform }) => missingWire(await perform(listMissing, null)),
   ),
 
   ...(

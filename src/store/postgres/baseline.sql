@@ -1,4 +1,4 @@
--- Migrations 1 to 38.
+-- Migrations 1 to 41.
 -- Written by scripts/baseline.mjs.
 
 DO $$
@@ -318,6 +318,16 @@ CREATE TABLE workflow.workflow_total (
   wait_8 bigint DEFAULT 0 NOT NULL,
   wait_9 bigint DEFAULT 0 NOT NULL,
   wait_10 bigint DEFAULT 0 NOT NULL,
+  busy_1 bigint DEFAULT 0 NOT NULL,
+  busy_2 bigint DEFAULT 0 NOT NULL,
+  busy_3 bigint DEFAULT 0 NOT NULL,
+  busy_4 bigint DEFAULT 0 NOT NULL,
+  busy_5 bigint DEFAULT 0 NOT NULL,
+  busy_6 bigint DEFAULT 0 NOT NULL,
+  busy_7 bigint DEFAULT 0 NOT NULL,
+  busy_8 bigint DEFAULT 0 NOT NULL,
+  busy_9 bigint DEFAULT 0 NOT NULL,
+  busy_10 bigint DEFAULT 0 NOT NULL,
   CONSTRAINT workflow_total_pkey PRIMARY KEY (queue, minute)
 ) WITH (fillfactor=50);
 
@@ -829,6 +839,12 @@ CREATE INDEX workflow_run_fair ON workflow.workflow_run USING btree (queue, type
 CREATE UNIQUE INDEX workflow_debounce_listed ON workflow.workflow_debounce USING btree (id);
 
 CREATE INDEX workflow_debounce_of_tenant ON workflow.workflow_debounce USING btree (COALESCE(tenant, ''::text), id);
+
+CREATE INDEX workflow_total_minute ON workflow.workflow_total USING btree (minute);
+
+CREATE INDEX workflow_event_audit ON workflow.workflow_event USING btree (id) WHERE ((actor IS NOT NULL) AND (event_type <> ALL (ARRAY['created'::text, 'leased'::text, 'started'::text, 'heartbeat'::text, 'succeeded'::text, 'failed'::text, 'retried'::text, 'returned'::text, 'late_success'::text, 'deferred'::text, 'progress'::text, 'instance.created'::text, 'instance.queued'::text, 'workflow.triggered'::text])));
+
+CREATE INDEX workflow_event_of_actor ON workflow.workflow_event USING btree (actor, id) WHERE ((actor IS NOT NULL) AND (event_type <> ALL (ARRAY['created'::text, 'leased'::text, 'started'::text, 'heartbeat'::text, 'succeeded'::text, 'failed'::text, 'retried'::text, 'returned'::text, 'late_success'::text, 'deferred'::text, 'progress'::text, 'instance.created'::text, 'instance.queued'::text, 'workflow.triggered'::text])));
 
 COMMENT ON INDEX workflow.idx_workflow_event_type IS 'Events by id, in the default partition; the others have their own. The name is one that clients look for.';
 

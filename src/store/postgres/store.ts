@@ -20,7 +20,7 @@ import type { Sweeps } from '../sweeps.ts'
 import { StoreClock } from './clock.ts'
 import { toStoreError } from './connection/failure.ts'
 import { fly } from './connection/flight.ts'
-import { Lanes } from './connection/lanes.ts'
+import { Lanes, type LanesParams } from './connection/lanes.ts'
 import { EVERYWHERE, FOR_READS, FOR_SIGNALS, FOR_WORK, settingsCall } from './connection/settings.ts'
 import { type Call, statement } from './connection/statement.ts'
 import { ForeignLocks } from './foreign-locks.ts'
@@ -28,6 +28,7 @@ import { KnownListings } from './listings.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate, SchemaCheck } from './migrate.ts'
 import { probeWrite } from './probe.ts'
+import { doctor } from './read/doctor.ts'
 import { queueingOn } from './read/queueing.ts'
 import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
@@ -100,6 +101,8 @@ export class PostgresStore implements Store {
   readonly #reads: Lanes
   readonly #views: Lanes
   readonly #lists: Lanes
+  /** Checks take seconds on a large store, and lists would wait for them. */
+  readonly #checks: Lanes
   readonly #timers: Lanes
   readonly #holds: Lanes
   readonly #beats: Lanes
@@ -112,22 +115,14 @@ export class PostgresStore implements Store {
 
   constructor(params: PostgresParams) {
     const direct = params.pollOnly !== true
-    const name = params.name ?? 'petrel'
-    const lanes = (kind: string, size: number, settings: Readonly<Record<string, string>>): Lanes =>
-      new Lanes({
-        url: params.url,
-        size,
-        name: `${name} ${kind}`,
-        settings: direct ? settings : {},
-        schema: this.#schema,
-        changed: () => this.#changed(),
-      })
+    const lanes = lanesOf(params, { schema: this.#schema, changed: () => this.#changed() })
     this.#work = lanes('work', params.connections ?? 4, FOR_WORK)
     this.#patient = lanes('patient', 2, FOR_WORK)
     this.#locks = new ForeignLocks(this.#patient)
     this.#reads = lanes('read', 2, FOR_READS)
     this.#views = lanes('view', 2, FOR_READS)
     this.#lists = lanes('list', 2, FOR_READS)
+    this.#checks = lanes('check', 1, FOR_READS)
     this.#timers = lanes('timer', 2, FOR_READS)
     this.#holds = lanes('hold', 1, FOR_READS)
     this.#beats = lanes('beat', 1, FOR_SIGNALS)
@@ -147,7 +142,7 @@ export class PostgresStore implements Store {
     const sender = randomUUID()
     this.#sender = new WakeSender(this.#signals, sender)
     this.#listener = direct
-      ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender)
+      ? new WakeListener({ url: params.url, name: `${params.name ?? 'petrel'} listen`, settings: EVERYWHERE }, sender)
       : null
     this.sweep = new PostgresSweeps({
       timers: this.#timers,
@@ -173,6 +168,7 @@ export class PostgresStore implements Store {
       debounces: debounceQueriesOn({ reads: this.#reads, lists: this.#lists }),
       timetable: timetableOn({ reads: this.#reads, lists: this.#lists, inbox: this.inboxSchedules }),
       plannedTimes: (parked: Parameters<Queries['plannedTimes']>[0]) => plannedTimes(this.#reads, parked),
+      doctor: () => doctor(this.#checks),
       now: () => this.now(),
     })
     this.errorGroups = errorGroupsOn({ reads: this.#reads, lists: this.#lists, probe: params.probe ?? null })
@@ -295,6 +291,7 @@ export class PostgresStore implements Store {
       this.#reads,
       this.#views,
       this.#lists,
+      this.#checks,
       this.#timers,
       this.#holds,
       this.#beats,
@@ -302,6 +299,15 @@ export class PostgresStore implements Store {
       this.#commands,
     ]
   }
+}
+
+/** Makes lanes of a kind. A pooler would refuse settings with the start-up message. */
+function lanesOf(
+  { url, name = 'petrel', pollOnly = false }: PostgresParams,
+  shared: Pick<LanesParams, 'schema' | 'changed'>,
+): (kind: string, size: number, settings: LanesParams['settings']) => Lanes {
+  return (kind, size, settings) =>
+    new Lanes({ url, size, name: `${name} ${kind}`, settings: pollOnly ? {} : settings, ...shared })
 }
 
 /** Connects; fails at once if the database cannot be used. `migrate` creates the schema. */

@@ -1,4 +1,4 @@
--- Migrations 1 to 29.
+-- Migrations 1 to 31.
 -- Written by scripts/baseline.mjs.
 
 CREATE TABLE workflow_run (
@@ -329,7 +329,7 @@ CREATE TABLE workflow_total (
   succeeded INTEGER NOT NULL DEFAULT 0,
   failed INTEGER NOT NULL DEFAULT 0,
   cancelled INTEGER NOT NULL DEFAULT 0,
-  retried INTEGER NOT NULL DEFAULT 0, arrived INTEGER NOT NULL DEFAULT 0, started INTEGER NOT NULL DEFAULT 0, wait_ms INTEGER NOT NULL DEFAULT 0, busy_ms INTEGER NOT NULL DEFAULT 0, wait_1 INTEGER NOT NULL DEFAULT 0, wait_2 INTEGER NOT NULL DEFAULT 0, wait_3 INTEGER NOT NULL DEFAULT 0, wait_4 INTEGER NOT NULL DEFAULT 0, wait_5 INTEGER NOT NULL DEFAULT 0, wait_6 INTEGER NOT NULL DEFAULT 0, wait_7 INTEGER NOT NULL DEFAULT 0, wait_8 INTEGER NOT NULL DEFAULT 0, wait_9 INTEGER NOT NULL DEFAULT 0, wait_10 INTEGER NOT NULL DEFAULT 0,
+  retried INTEGER NOT NULL DEFAULT 0, arrived INTEGER NOT NULL DEFAULT 0, started INTEGER NOT NULL DEFAULT 0, wait_ms INTEGER NOT NULL DEFAULT 0, busy_ms INTEGER NOT NULL DEFAULT 0, wait_1 INTEGER NOT NULL DEFAULT 0, wait_2 INTEGER NOT NULL DEFAULT 0, wait_3 INTEGER NOT NULL DEFAULT 0, wait_4 INTEGER NOT NULL DEFAULT 0, wait_5 INTEGER NOT NULL DEFAULT 0, wait_6 INTEGER NOT NULL DEFAULT 0, wait_7 INTEGER NOT NULL DEFAULT 0, wait_8 INTEGER NOT NULL DEFAULT 0, wait_9 INTEGER NOT NULL DEFAULT 0, wait_10 INTEGER NOT NULL DEFAULT 0, busy_1 INTEGER NOT NULL DEFAULT 0, busy_2 INTEGER NOT NULL DEFAULT 0, busy_3 INTEGER NOT NULL DEFAULT 0, busy_4 INTEGER NOT NULL DEFAULT 0, busy_5 INTEGER NOT NULL DEFAULT 0, busy_6 INTEGER NOT NULL DEFAULT 0, busy_7 INTEGER NOT NULL DEFAULT 0, busy_8 INTEGER NOT NULL DEFAULT 0, busy_9 INTEGER NOT NULL DEFAULT 0, busy_10 INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (queue, minute)
 ) STRICT, WITHOUT ROWID;
 
@@ -722,5 +722,13 @@ CREATE TABLE workflow_fair_weight (
 CREATE UNIQUE INDEX idx_workflow_debounce_listed ON workflow_debounce (id);
 
 CREATE INDEX idx_workflow_debounce_of_tenant ON workflow_debounce (coalesce(tenant, ''), id);
+
+CREATE INDEX idx_workflow_total_minute ON workflow_total (minute);
+
+CREATE INDEX idx_workflow_event_audit ON workflow_event (id)
+  WHERE actor IS NOT NULL AND event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'returned', 'late_success', 'deferred', 'progress', 'instance.created', 'instance.queued', 'workflow.triggered');
+
+CREATE INDEX idx_workflow_event_of_actor ON workflow_event (actor, id)
+  WHERE actor IS NOT NULL AND event_type NOT IN ('created', 'leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'returned', 'late_success', 'deferred', 'progress', 'instance.created', 'instance.queued', 'workflow.triggered');
 
 INSERT INTO workflow_setting (key, value) VALUES ('on_conflict', 'keep');

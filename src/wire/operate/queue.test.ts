@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { NO_TRAFFIC, type QueueReport, type TrafficRow, waitBucket } from '../../model/queries/queueing.ts'
+import {
+  bucketOf,
+  NO_TRAFFIC,
+  type QueueReport,
+  RUN_TIME_BOUNDS_MS,
+  type TrafficRow,
+  WAIT_BOUNDS_MS,
+} from '../../model/queries/queueing.ts'
 import { queueReportWire } from './queue.ts'
 
 const NOW = Date.parse('2030-01-01T00:05:00Z')
@@ -37,7 +44,7 @@ const row = (minutesAgo: number, rest: Partial<TrafficRow>): TrafficRow => ({
 
 const waits = (...ms: readonly number[]): Pick<TrafficRow, 'started' | 'waitMs' | 'waits'> => {
   const counts = [...NO_TRAFFIC.waits]
-  for (const wait of ms) (counts[waitBucket(wait)] as number)++
+  for (const wait of ms) (counts[bucketOf(wait, WAIT_BOUNDS_MS)] as number)++
   return { started: ms.length, waitMs: ms.reduce((a, b) => a + b, 0), waits: counts }
 }
 
@@ -64,6 +71,15 @@ describe('the statistics of a queue', () => {
     expect(found).toMatchObject({ count: 5, mean_seconds: 1600.908, p50_seconds: 0.5, p95_seconds: null })
     expect(found.buckets.map(({ count }) => count)).toEqual([2, 1, 0, 1, 0, 0, 0, 0, 0, 1])
     expect(found.buckets.at(-1)).toEqual({ up_to_seconds: null, count: 1 })
+  })
+
+  it('executions have the same, in buckets of their own', () => {
+    const runTimes = [...NO_TRAFFIC.runTimes]
+    for (const took of [5, 10, 11, 4_000_000]) (runTimes[bucketOf(took, RUN_TIME_BOUNDS_MS)] as number)++
+    const found = queueReportWire({ ...REPORT, traffic: [row(1, { busyMs: 4_000_026, runTimes })] }).run_time
+    expect(found).toMatchObject({ count: 4, mean_seconds: 1000.007, p50_seconds: 0.01, p95_seconds: null })
+    expect(found.buckets.map(({ count }) => count)).toEqual([2, 1, 0, 0, 0, 0, 0, 0, 0, 1])
+    expect(queueReportWire(REPORT).run_time).toMatchObject({ count: 0, mean_seconds: null, p50_seconds: null })
   })
 
   it('utilisation is a share of the workers, or of the limit if that is lower', () => {

@@ -1,6 +1,6 @@
 /** What an operator sees of a queue. */
 import { MAX_FAIR_WEIGHT } from '../../kernel/limits.ts'
-import { type QueueReport, type TrafficRow, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
+import { type QueueReport, RUN_TIME_BOUNDS_MS, type TrafficRow, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
 import { name } from '../requests/fields.ts'
 import {
   asked,
@@ -18,6 +18,7 @@ import {
   word,
 } from '../schema.ts'
 import { time } from '../value.ts'
+import { Buckets, spread } from './histogram.ts'
 
 const PerMinute = object({
   arrived: number('Runs that were created, or put back after they had ended.'),
@@ -56,7 +57,16 @@ export const QueueReportReply = named(
         number('Half of them waited at most this long: a bound of the buckets. null: none, or longer than all bounds.'),
       ),
       p95_seconds: nullable(number()),
-      buckets: list(object({ up_to_seconds: nullable(number('null: any longer wait.')), count: whole() })),
+      buckets: Buckets,
+    }),
+    run_time: object({
+      count: whole('Executions that ended.'),
+      mean_seconds: nullable(number('How long they took.')),
+      p50_seconds: nullable(
+        number('Half of them took at most this long: a bound of the buckets. null: none, or longer than all bounds.'),
+      ),
+      p95_seconds: nullable(number()),
+      buckets: Buckets,
     }),
     utilisation: object({
       concurrency: whole('Runs that the live workers which take from this queue execute at the same time.'),
@@ -130,7 +140,16 @@ export function queueReportWire(report: QueueReport): QueueReportWire {
       started: perMinute(sum((row) => row.started)),
       ended: perMinute(sum((row) => row.succeeded + row.failed + row.cancelled)),
     },
-    waits: waitsOf(traffic),
+    waits: spread({
+      boundsMs: WAIT_BOUNDS_MS,
+      counts: traffic.map(({ waits }) => waits),
+      totalMs: sum(({ waitMs }) => waitMs),
+    }),
+    run_time: spread({
+      boundsMs: RUN_TIME_BOUNDS_MS,
+      counts: traffic.map(({ runTimes }) => runTimes),
+      totalMs: sum(({ busyMs }) => busyMs),
+    }),
     utilisation: {
       concurrency: report.concurrency,
       max_concurrent: report.maxConcurrent,
@@ -147,35 +166,6 @@ export function queueReportWire(report: QueueReport): QueueReportWire {
       retried,
     })),
   }
-}
-
-function waitsOf(traffic: readonly TrafficRow[]): QueueReportWire['waits'] {
-  const counts = [...WAIT_BOUNDS_MS, null].map((_, at) => traffic.reduce((sum, { waits }) => sum + (waits[at] ?? 0), 0))
-  const count = counts.reduce((sum, one) => sum + one, 0)
-  const total = traffic.reduce((sum, { waitMs }) => sum + waitMs, 0)
-  return {
-    count,
-    mean_seconds: count === 0 ? null : rounded(total / count / 1000),
-    p50_seconds: boundOf(counts, 0.5 * count),
-    p95_seconds: boundOf(counts, 0.95 * count),
-    buckets: counts.map((one, at) => ({ up_to_seconds: secondsAt(at), count: one })),
-  }
-}
-
-/** The bound below which this many waits are. */
-export function boundOf(counts: readonly number[], wanted: number): number | null {
-  if (wanted === 0) return null
-  let below = 0
-  const at = counts.findIndex((count) => {
-    below += count
-    return below >= wanted
-  })
-  return secondsAt(at)
-}
-
-function secondsAt(bucket: number): number | null {
-  const bound = WAIT_BOUNDS_MS[bucket]
-  return bound === undefined ? null : bound / 1000
 }
 
 function rounded(value: number): number {

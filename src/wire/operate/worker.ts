@@ -1,7 +1,20 @@
 /** Workers as operators see them. */
 import { unscopedName } from '../../kernel/scoped-names.ts'
+import { type DueOfKind, type Kind, MAX_OF_KIND } from '../../model/queries/kinds.ts'
 import type { WorkerRow } from '../../model/rows.ts'
-import { list, time as moment, named, nullable, object, text, type Value, whole, word } from '../schema.ts'
+import {
+  flag,
+  list,
+  time as moment,
+  named,
+  nullable,
+  number,
+  object,
+  text,
+  type Value,
+  whole,
+  word,
+} from '../schema.ts'
 import { time } from '../value.ts'
 
 export const Worker = named(
@@ -47,6 +60,44 @@ export const WorkerDirected = named(
     ),
   }),
 )
+
+export const WorkersMissing = named(
+  'WorkersMissing',
+  object({
+    missing: list(
+      object({
+        queue: text(),
+        type: text(),
+        due: whole(`Runs of it that are due, among the first ${MAX_OF_KIND.toLocaleString('en-US')}.`),
+        more: flag('There may be more of them.'),
+        oldest_due_at: moment(),
+        oldest_age_seconds: number(),
+      }),
+      'Due longest first; at most 50.',
+    ),
+    more: flag(
+      'There may be other types: more than 50 are missing, or more than 1,000 pairs of a queue and a type wait.',
+    ),
+  }),
+)
+
+export function missingWire(found: {
+  readonly now: number
+  readonly kinds: readonly (Kind & DueOfKind)[]
+  readonly more: boolean
+}): Value<typeof WorkersMissing> {
+  return {
+    missing: found.kinds.map(({ queue, type, due, more, oldestAt }) => ({
+      queue,
+      type,
+      due,
+      more,
+      oldest_due_at: time(oldestAt ?? found.now),
+      oldest_age_seconds: (found.now - (oldestAt ?? found.now)) / 1000,
+    })),
+    more: found.more,
+  }
+}
 
 /** `active` null: not counted. */
 export function workerWire(row: WorkerRow, active: number | null): Value<typeof Worker> {

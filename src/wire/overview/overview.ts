@@ -3,11 +3,11 @@ import type { Operation } from '../../model/bulk/rows.ts'
 import type { ErrorGroupRow } from '../../model/errors/groups.ts'
 import type { PauseRow } from '../../model/pauses/pauses.ts'
 import type { OpenGates } from '../../model/queries/overview.ts'
-import { type QueueFront, type TrafficRow, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
+import { type QueueFront, RUN_TIME_BOUNDS_MS, type TrafficRow, WAIT_BOUNDS_MS } from '../../model/queries/queueing.ts'
 import type { WorkerRow } from '../../model/rows.ts'
 import { BulkOrder, operationWire } from '../bulk/operation.ts'
 import { ErrorGroup, errorGroupWire } from '../errors/group.ts'
-import { boundOf } from '../operate/queue.ts'
+import { spread } from '../operate/histogram.ts'
 import { Pause, pauseWire } from '../pauses/pause.ts'
 import {
   flag,
@@ -27,7 +27,7 @@ import { time } from '../value.ts'
 const Finding = object({ check: text(), subject: text(), finding: text() })
 
 const Shared = object({
-  since: moment('Rates and times are of the hour from then on.'),
+  since: moment('Rates and times are from then on: of an hour, or of less if more than 160 queues were busy.'),
   minutes: list(
     object({
       minute: moment(),
@@ -38,14 +38,19 @@ const Shared = object({
       cancelled: whole(),
       retried: whole(),
     }),
-    'Runs of the queues listed below, by minute; minutes in which nothing happened are left out. At most a second late.',
+    'Runs of all queues, by minute; minutes in which nothing happened are left out. At most a second late.',
   ),
   waits: object({
     count: whole('Leases that began.'),
     p50_seconds: nullable(number('Half of them had been due at most this long: a bound of the buckets of a queue.')),
     p95_seconds: nullable(number()),
   }),
-  run_time: object({ count: whole('Executions that ended.'), mean_seconds: nullable(number()) }),
+  run_time: object({
+    count: whole('Executions that ended.'),
+    mean_seconds: nullable(number()),
+    p50_seconds: nullable(number('Half of them took at most this long: a bound of the buckets of a queue.')),
+    p95_seconds: nullable(number()),
+  }),
   queues: list(
     object({
       queue: text(),
@@ -58,7 +63,7 @@ const Shared = object({
     }),
     'Due longest first; at most 50.',
   ),
-  more_queues: flag('There are more queues, which no part of this contains.'),
+  more_queues: flag('There are more queues; they are not listed.'),
   workers: list(
     object({ name: text(), alive: whole(), capacity: whole('Runs that they may execute at the same time.') }),
     'Live workers by name; at most 50 names.',
@@ -152,10 +157,17 @@ export function overviewWire({
 
 function sharedWire(shared: SharedShown, now: number): Value<typeof Shared> {
   const { traffic, checked, retention } = shared
-  const counts = [...WAIT_BOUNDS_MS, null].map((_, at) => traffic.reduce((sum, { waits }) => sum + (waits[at] ?? 0), 0))
-  const started = counts.reduce((sum, one) => sum + one, 0)
   const sum = (of: (row: TrafficRow) => number): number => traffic.reduce((total, row) => total + of(row), 0)
-  const executed = sum((row) => row.succeeded + row.failed + row.retried)
+  const waits = spread({
+    boundsMs: WAIT_BOUNDS_MS,
+    counts: traffic.map((row) => row.waits),
+    totalMs: sum(({ waitMs }) => waitMs),
+  })
+  const runTime = spread({
+    boundsMs: RUN_TIME_BOUNDS_MS,
+    counts: traffic.map((row) => row.runTimes),
+    totalMs: sum(({ busyMs }) => busyMs),
+  })
   return {
     since: time(shared.since),
     minutes: traffic.map((row) => ({
@@ -167,12 +179,13 @@ function sharedWire(shared: SharedShown, now: number): Value<typeof Shared> {
       cancelled: row.cancelled,
       retried: row.retried,
     })),
-    waits: {
-      count: started,
-      p50_seconds: boundOf(counts, 0.5 * started),
-      p95_seconds: boundOf(counts, 0.95 * started),
+    waits: { count: waits.count, p50_seconds: waits.p50_seconds, p95_seconds: waits.p95_seconds },
+    run_time: {
+      count: runTime.count,
+      mean_seconds: runTime.mean_seconds,
+      p50_seconds: runTime.p50_seconds,
+      p95_seconds: runTime.p95_seconds,
     },
-    run_time: { count: executed, mean_seconds: executed === 0 ? null : sum(({ busyMs }) => busyMs) / executed / 1000 },
     queues: shared.queues.map((queue) => ({
       queue: queue.name,
       paused: queue.paused,

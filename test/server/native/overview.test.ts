@@ -65,7 +65,21 @@ onBothStores('the overview', (stage) => {
       ['print', 1, true, false],
     ])
     expect(body.shared.waits).toMatchObject({ count: 2, p95_seconds: expect.any(Number) })
-    expect(body.shared.run_time).toMatchObject({ count: 2, mean_seconds: expect.any(Number) })
+    expect(body.shared.run_time).toMatchObject({
+      count: 2,
+      mean_seconds: expect.any(Number),
+      p50_seconds: expect.any(Number),
+      p95_seconds: expect.any(Number),
+    })
+  })
+
+  it('has what passed through a queue in which nothing is left', async () => {
+    await s.post('/v1/runs', { type: 'c.v1', payload: {}, queue: 'brief' })
+    const { id, epoch } = (await s.post('/v1/runs/claim', { worker_id: 'w', types: ['c.v1'] })).body.runs[0]
+    await s.post(`/v1/runs/${id}/complete`, { worker_id: 'w', epoch, result: 1 })
+    const { body } = await until(overview, ({ body }) => body.shared.run_time.count === 3)
+    expect(body.shared.queues.map(({ queue }: any) => queue)).toEqual(['mail', 'print'])
+    expect(body.shared.minutes.reduce((sum: number, one: any) => sum + one.succeeded, 0)).toBe(2)
   })
 
   it('counts a long queue up to a bound', async () => {

@@ -6,6 +6,55 @@ import { checkReply } from '../documented.ts'
 import { keyOf } from '../keys.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
 
+onBothStores('types that no live worker takes', (stage) => {
+  it('are those with due runs; a worker counts by its types, queues and runtime', async () => {
+    const s = await stage.serve()
+    const missing = async () => {
+      const { body } = checkReply('GET', '/v1/workers/missing', await s.get('/v1/workers/missing'))
+      return [body.missing.map((one: any) => [one.queue, one.type, one.due, one.more]), body.more]
+    }
+    expect(await missing()).toEqual([[], false])
+    const submit = (type: string, rest: object = {}) => s.post('/v1/runs', { type, payload: {}, ...rest })
+    for (const priority of [5, 1]) await submit('alone.v1', { priority })
+    await submit('later.v1', { run_at: '2190-01-01T00:00:00Z' })
+    for (let i = 0; i < 2; i++) await submit('taken.v1', { queue: 'mail' })
+    await submit('taken.v1', { queue: 'bulk' })
+    await s.ask('PUT', '/v1/registry/closed.v1', { body: { runtime: 'node', is_enabled: false } })
+    await submit('closed.v1')
+    await s.ask('PUT', '/v1/registry/python.v1', { body: { runtime: 'python' } })
+    await submit('python.v1', { queue: 'mail' })
+    const handlers = new Handlers()
+    for (const type of ['taken.v1', 'python.v1']) handlers.add(type, () => new Promise(() => {}))
+    const worker = await Worker.start(s.engine.workers, { handlers, queues: ['mail'], concurrency: 1 })
+    await until(missing, ([found]) => found.length === 3)
+    expect(await missing()).toEqual([
+      [
+        ['default', 'alone.v1', 2, false],
+        ['bulk', 'taken.v1', 1, false],
+        ['mail', 'python.v1', 1, false],
+      ],
+      false,
+    ])
+    const acme = await keyOf(s, 'ann', 'acme')
+    expect((await s.get('/v1/workers/missing', acme)).status).toBe(403)
+    await worker.stop({ graceMs: 0 })
+    await until(missing, ([found]) => found.some(([queue, type]: any) => queue === 'mail' && type === 'taken.v1'))
+  })
+
+  it('are found among many others, and counted up to a bound', async () => {
+    const s = await stage.serve()
+    const of = (type: string, n: number) => Array.from({ length: n }, () => ({ type, payload: {}, queue: 'long' }))
+    await s.engine.enqueue([
+      ...of('long.v1', 1_100),
+      ...Array.from({ length: 60 }, (_, n) => of(`t${n}.v1`, 1)).flat(),
+    ] as never)
+    const { body } = await s.get('/v1/workers/missing')
+    expect(body.missing).toHaveLength(50)
+    expect(body.more).toBe(true)
+    expect(body.missing.find(({ type }: any) => type === 'long.v1')).toMatchObject({ due: 1_000, more: true })
+  })
+})
+
 onBothStores('workers over HTTP', (stage) => {
   let s: Serving
   let elsewhere: Serving

@@ -85,7 +85,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
   if (to !== 'succeeded') data.attempt = row.attempt
   replaceRun(change, row)
-  recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
+  recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data, how.execution.actor ?? null)
   if (to === 'succeeded') change.results.record(row)
   if (to === 'failed' && how.error !== null) recordFailure(change, row, how.error, { ...how.execution, held: run })
   if (row.instanceId === null) change.endedIds.push(row.id)

@@ -127,7 +127,8 @@ export function cancelled(change: WorkingSet, runId: string, actor: string | nul
   }
   const active = run.status === 'leased'
   const by = actor === null ? '' : ` by ${actor}`
-  return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, NO_REPORT, false)
+  const execution = actor === null ? NO_REPORT : { ...NO_REPORT, actor }
+  return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, execution, false)
 }
 
 /** A result that does not match its schema is a failure, and is not retried: the work would return the same again. */

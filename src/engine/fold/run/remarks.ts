@@ -24,6 +24,8 @@ export interface ExecutionReport extends CheckedRemarks {
   readonly reportId: string | null
   /** A result that was reported with a failure, in case it is the last. */
   readonly result?: string
+  /** Who ended it, if that was an operator. */
+  readonly actor?: string
 }
 
 export const NO_REPORT: ExecutionReport = { startedAt: null, reportId: null }

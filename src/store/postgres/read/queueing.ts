@@ -1,6 +1,6 @@
 /** Queues as operators see them. Nothing here reads more than a bounded number of entries of an index. */
 
-import type { QueueFront, QueueingQueries, TrafficRow } from '../../../model/queries/queueing.ts'
+import { NO_TRAFFIC, type QueueFront, type QueueingQueries, type TrafficRow } from '../../../model/queries/queueing.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
@@ -11,6 +11,7 @@ import { LEASED } from '../leased.ts'
 import { ALONG, QUEUE_SCAN, WAITING } from '../load/claimable.ts'
 import { COUNTS } from '../sweep/totals.ts'
 import { LINES } from './front.ts'
+import { kindsOn } from './kinds.ts'
 
 const CLOCK = '(SELECT workflow.clock())'
 const HELD = `to_timestamp(${HELD_AT / 1000})`
@@ -51,9 +52,11 @@ const TRAFFIC = statement(
    WHERE t.queue = $1::text AND t.minute >= to_timestamp($2::float8 / 1000) AND t.minute > to_timestamp(0)
    ORDER BY t.minute`,
 )
+const WAITS = NO_TRAFFIC.waits.length
 
 export function queueingOn(lanes: Lanes): QueueingQueries {
   return {
+    kinds: kindsOn(lanes),
     front: async ({ queue, most }) => {
       const values = [queue, String(most)]
       const row = (fields: Fields): QueueFront => frontFrom(fields, most)
@@ -82,7 +85,7 @@ function frontFrom(fields: Fields, most: number): QueueFront {
 }
 
 export function trafficFrom(queue: string, [minute, ...counts]: Fields): TrafficRow {
-  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits] = counts.map(Number)
+  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...times] = counts.map(Number)
   return {
     queue,
     minute: parseTime(minute as string),
@@ -94,6 +97,7 @@ export function trafficFrom(queue: string, [minute, ...counts]: Fields): Traffic
     started: started as number,
     waitMs: waitMs as number,
     busyMs: busyMs as number,
-    waits,
+    waits: times.slice(0, WAITS),
+    runTimes: times.slice(WAITS),
   }
 }

@@ -38,7 +38,6 @@ import { LEASED } from '../leased.ts'
 import { GATES as GATE_BY_ID } from '../load/plain.ts'
 import { shownRuns } from '../shown.ts'
 import { type Conditions, instanceConditions, runConditions } from './conditions.ts'
-import { doctor } from './doctor.ts'
 import { EventRows, eventPageText } from './event.ts'
 import { Feed } from './feed.ts'
 import { listGates, openGates, openGatesShown } from './gates.ts'
@@ -116,7 +115,7 @@ const CHECKPOINT = statement(
 const netFrom = column.decoder(column.NET)
 const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Number(fields[1])]
 
-export class PostgresReads implements ExecutionQueries {
+export class PostgresReads implements Omit<ExecutionQueries, 'doctor'> {
   readonly trees: PostgresTrees
   readonly steps: PostgresSteps
   readonly search: SearchQueries
@@ -359,9 +358,5 @@ export class PostgresReads implements ExecutionQueries {
   async checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null> {
     const row = (fields: Fields) => ({ state: fields[0] as string, sequence: Number(fields[1]) })
     return askOne(this.#lanes, { statement: CHECKPOINT, values: [runId], row })
-  }
-
-  doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]> {
-    return doctor(this.#lists)
   }
 }

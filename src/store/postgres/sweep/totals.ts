@@ -17,6 +17,7 @@ export const COUNTS: readonly string[] = [
   'wait_ms',
   'busy_ms',
   ...NO_TRAFFIC.waits.map((_, at) => `wait_${at + 1}`),
+  ...NO_TRAFFIC.runTimes.map((_, at) => `busy_${at + 1}`),
 ]
 const NAMES = COUNTS.join(', ')
 const ADDED = `ON CONFLICT (queue, minute) DO UPDATE SET ${COUNTS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`
@@ -66,6 +67,6 @@ export async function addTotals(lanes: Lanes, totals: readonly (TotalRow & Parti
 /** In the order of COUNTS. */
 function countsOf(row: TotalRow & Partial<Traffic>): readonly number[] {
   const { succeeded, failed, cancelled, retried } = row
-  const { arrived, started, waitMs, busyMs, waits } = { ...NO_TRAFFIC, ...row }
-  return [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits]
+  const { arrived, started, waitMs, busyMs, waits, runTimes } = { ...NO_TRAFFIC, ...row }
+  return [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits, ...runTimes]
 }

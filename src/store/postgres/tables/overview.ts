@@ -1,11 +1,11 @@
 /** Lists and counts for operators. */
-import { MAX_COUNTED_GATES, type Overview } from '../../../model/queries/overview.ts'
+import { MAX_COUNTED_GATES, MAX_SUMMED_MINUTES, type Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import { ask, askOne } from '../connection/ask.ts'
-import { textArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
-import { statement } from '../connection/statement.ts'
+import { type Fields, statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
+import { audit } from '../read/audit.ts'
 import { trafficFrom } from '../read/queueing.ts'
 import { COUNTS } from '../sweep/totals.ts'
 
@@ -23,8 +23,10 @@ const TENANTS = statement(
    WHERE r.tenant IS NOT NULL AND r.deleted_at IS NULL GROUP BY r.tenant ORDER BY r.tenant`,
 )
 const MINUTES = statement(
-  `SELECT t.minute, ${COUNTS.map((name) => `sum(t.${name})`).join(', ')} FROM workflow.workflow_total t
-   WHERE t.queue = ANY ($1::text[]) AND t.minute >= to_timestamp($2::float8 / 1000) AND t.minute > to_timestamp(0)
+  `SELECT t.minute, ${COUNTS.map((name) => `sum(t.${name})`).join(', ')}, count(*) FROM
+     (SELECT * FROM workflow.workflow_total t
+      WHERE t.minute >= to_timestamp($1::float8 / 1000) AND t.minute > to_timestamp(0)
+      ORDER BY t.minute DESC LIMIT ${MAX_SUMMED_MINUTES}) t
    GROUP BY t.minute ORDER BY t.minute`,
 )
 const OF_TENANT = `($1::text IS NULL OR EXISTS (SELECT FROM workflow.workflow_instance i
@@ -66,12 +68,12 @@ export function overviewOn(lanes: Lanes): Overview {
           states: states as string,
         }),
       }),
-    minutes: ({ queues, since }) =>
-      ask(lanes, {
-        statement: MINUTES,
-        values: [textArray(queues), String(since)],
-        row: (fields) => trafficFrom('', fields),
-      }),
+    minutes: async ({ since }) => {
+      const row = (fields: Fields) => ({ row: trafficFrom('', fields.slice(0, -1)), summed: Number(fields.at(-1)) })
+      const found = await ask(lanes, { statement: MINUTES, values: [String(since)], row })
+      const summed = found.reduce((sum, one) => sum + one.summed, 0)
+      return { rows: found.map((one) => one.row), cut: summed >= MAX_SUMMED_MINUTES }
+    },
     openGates: async ({ tenant }) => {
       const [counted, soonest] = await Promise.all([
         askOne(lanes, {
@@ -92,6 +94,7 @@ export function overviewOn(lanes: Lanes): Overview {
       ])
       return { ...(counted as { readonly count: number; readonly oldestAt: number | null }), soonest }
     },
+    audit: (query) => audit(lanes, query),
     bytes: async () => (await askOne(lanes, { statement: BYTES, values: [], row: ([bytes]) => Number(bytes) })) ?? 0,
     tenants: () =>
       ask(lanes, { statement: TENANTS, row: ([tenant, runs]) => ({ tenant: tenant as string, runs: Number(runs) }) }),

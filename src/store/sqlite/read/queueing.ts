@@ -1,11 +1,12 @@
 /** Queues as operators see them. Nothing here reads more than a bounded number of entries of an index. */
-import type { QueueFront, QueueingQueries, TrafficRow } from '../../../model/queries/queueing.ts'
+import { NO_TRAFFIC, type QueueFront, type QueueingQueries, type TrafficRow } from '../../../model/queries/queueing.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import { WAITING } from '../load/claimable.ts'
 import type { Reading } from '../long-reads.ts'
 import { COUNTS } from '../sweep/totals.ts'
+import { kindsOn } from './kinds.ts'
 
 const PENDING = `SELECT count(*), total(run_at <= ?2), total(run_at >= ${HELD_AT})
   FROM (SELECT run_at ${WAITING} AND queue = ?1 ORDER BY type, priority, run_at LIMIT ?3)`
@@ -42,9 +43,11 @@ const NAMES = `WITH RECURSIVE waiting(name) AS (
   ORDER BY 1 LIMIT ?`
 const TRAFFIC = `SELECT minute, ${COUNTS.join(', ')} FROM workflow_total
   WHERE queue = ? AND minute >= ? AND minute > 0 ORDER BY minute`
+const WAITS = NO_TRAFFIC.waits.length
 
 export function queueingOn(connection: Connection): QueueingQueries {
   return {
+    kinds: kindsOn(connection),
     front: (params) => connection.readLong((on) => frontOf(on, params)),
     names: ({ limit }) =>
       connection.readLong((on) =>
@@ -87,7 +90,7 @@ function frontOf(on: Reading, { queue, most }: { readonly queue: string; readonl
 }
 
 export function trafficOf(queue: string, [minute, ...counts]: readonly number[]): TrafficRow {
-  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits] = counts
+  const [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...times] = counts
   return {
     queue,
     minute: minute as number,
@@ -99,6 +102,7 @@ export function trafficOf(queue: string, [minute, ...counts]: readonly number[])
     started: started as number,
     waitMs: waitMs as number,
     busyMs: busyMs as number,
-    waits,
+    waits: times.slice(0, WAITS),
+    runTimes: times.slice(WAITS),
   }
 }

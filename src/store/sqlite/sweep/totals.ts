@@ -16,6 +16,7 @@ export const COUNTS: readonly string[] = [
   'wait_ms',
   'busy_ms',
   ...NO_TRAFFIC.waits.map((_, at) => `wait_${at + 1}`),
+  ...NO_TRAFFIC.runTimes.map((_, at) => `busy_${at + 1}`),
 ]
 const ADD = `INSERT INTO workflow_total (queue, minute, ${COUNTS.join(', ')}) VALUES (?, ?, ${COUNTS.map(() => '?').join(', ')})
   ON CONFLICT (queue, minute) DO UPDATE SET ${COUNTS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`
@@ -31,8 +32,8 @@ const foldedAt = new WeakMap<Connection, number>()
 export function addTotals(connection: Connection, totals: readonly (TotalRow & Partial<Traffic>)[]): void {
   for (const row of totals) {
     const { succeeded, failed, cancelled, retried } = row
-    const { arrived, started, waitMs, busyMs, waits } = { ...NO_TRAFFIC, ...row }
-    const counts = [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits]
+    const { arrived, started, waitMs, busyMs, waits, runTimes } = { ...NO_TRAFFIC, ...row }
+    const counts = [succeeded, failed, cancelled, retried, arrived, started, waitMs, busyMs, ...waits, ...runTimes]
     connection.statement(ADD).get(row.queue, row.minute, ...counts)
   }
   if (performance.now() - (foldedAt.get(connection) ?? 0) < FOLD_EVERY_MS) return

@@ -1,7 +1,8 @@
 /** Lists and counts for operators. */
-import { MAX_COUNTED_GATES, type Overview } from '../../../model/queries/overview.ts'
+import { MAX_COUNTED_GATES, MAX_SUMMED_MINUTES, type Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import type { Connection } from '../connection.ts'
+import { audit } from '../read/audit.ts'
 import { trafficOf } from '../read/queueing.ts'
 import { COUNTS } from '../sweep/totals.ts'
 
@@ -12,8 +13,11 @@ const UNIQUES = `SELECT u.key, r.id, r.type, r.queue, r.status, r.attempt, r.run
   WHERE ?1 IS NULL OR r.tenant = ?1 ORDER BY u.key LIMIT ?2 OFFSET ?3`
 const TENANTS = `SELECT tenant, count(*) FROM workflow_run
   WHERE tenant IS NOT NULL AND deleted_at IS NULL GROUP BY tenant ORDER BY tenant`
-const MINUTES = `SELECT minute, ${COUNTS.map((name) => `sum(${name})`).join(', ')} FROM workflow_total
-  WHERE queue IN (SELECT value FROM json_each(?)) AND minute >= ? AND minute > 0 GROUP BY minute ORDER BY minute`
+/** `+`: the order inside would otherwise count as the one that is asked for, and be the reverse of it. */
+const MINUTES = `SELECT minute, ${COUNTS.map((name) => `sum(${name})`).join(', ')}, count(*) FROM
+  (SELECT minute, ${COUNTS.join(', ')} FROM workflow_total INDEXED BY idx_workflow_total_minute
+   WHERE minute >= ? AND minute > 0 ORDER BY minute DESC LIMIT ${MAX_SUMMED_MINUTES})
+  GROUP BY minute ORDER BY +minute`
 const OF_TENANT = `(?1 IS NULL OR EXISTS (SELECT 1 FROM workflow_instance i WHERE i.id = g.instance_id AND i.tenant IS nullif(?1, '')))`
 const GATES = `SELECT count(*), min(g.created_at)
   FROM (SELECT instance_id, created_at FROM workflow_gate WHERE state = 'open' ORDER BY id LIMIT ${MAX_COUNTED_GATES}) g
@@ -51,13 +55,12 @@ export function overviewOn(connection: Connection): Overview {
             states: states as string,
           })),
       ),
-    minutes: ({ queues, since }) =>
-      connection.readLong((on) =>
-        on
-          .statement(MINUTES)
-          .all(JSON.stringify(queues), since)
-          .map((cells) => trafficOf('', cells as readonly number[])),
-      ),
+    minutes: ({ since }) =>
+      connection.readLong((on) => {
+        const found = on.statement(MINUTES).all(since) as readonly (readonly number[])[]
+        const summed = found.reduce((sum, cells) => sum + (cells.at(-1) as number), 0)
+        return { rows: found.map((cells) => trafficOf('', cells.slice(0, -1))), cut: summed >= MAX_SUMMED_MINUTES }
+      }),
     openGates: ({ tenant }) =>
       connection.readLong((on) => {
         const [count, oldestAt] = on.statement(GATES).get(tenant) as readonly (number | null)[]
@@ -76,6 +79,7 @@ export function overviewOn(connection: Connection): Overview {
                 },
         }
       }),
+    audit: (query) => audit(connection, query),
     bytes: () => connection.readLong((on) => on.statement(BYTES).get()?.[0] as number),
     tenants: () =>
       connection.readLong((on) =>
