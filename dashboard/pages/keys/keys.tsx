@@ -13,6 +13,8 @@ import { Moment } from '../../ui/moments.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { type Column, Rows } from '../../ui/rows.tsx'
 import { State } from '../../ui/state.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { Audit } from './audit.tsx'
 import { AddKeyDialog, RevokeDialog } from './key-dialogs.tsx'
 import { type KeyState, stateOf } from './key-state.ts'
 
@@ -29,11 +31,17 @@ export default function Keys() {
     <>
       <h1>Keys and audit</h1>
       <Self />
-      {refused === null ? <List /> : <Empty what={`Keys cannot be shown: ${refused}.`} command="petrel keys ls" />}
-      <p class="dim below-rows">
-        Who did what is recorded with each instance and each run: the history of an instance names the actor of every
-        change.
-      </p>
+      {refused === null ? (
+        <Tabs
+          label="Keys and audit"
+          tabs={[
+            { id: 'keys', title: 'Keys', content: () => <List /> },
+            { id: 'audit', title: 'Audit', content: () => <Audit /> },
+          ]}
+        />
+      ) : (
+        <Empty what={`Keys and the audit cannot be shown: ${refused}.`} command="petrel keys ls" />
+      )}
     </>
   )
 }

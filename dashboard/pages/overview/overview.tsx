@@ -111,7 +111,9 @@ function Waiting({ overview: { gates, operations, pauses, shared } }: { readonly
             </dd>
             <dt>run time</dt>
             <dd>
-              {shared.run_time.mean_seconds === null ? '–' : `${seconds(shared.run_time.mean_seconds)} on average`}
+              {shared.run_time.count === 0
+                ? 'nothing ended in the last hour'
+                : `half within ${seconds(shared.run_time.p50_seconds)}, 95 % within ${seconds(shared.run_time.p95_seconds)}`}
             </dd>
           </>
         )}

@@ -46,6 +46,7 @@ export default function Workers() {
       </header>
       {error.value !== null && <Problem error={error.value} />}
       <Builds workers={rows} />
+      <Missing />
       <Rows
         label="Workers"
         rows={rows}
@@ -103,6 +104,44 @@ const SHOWN = {
 function WorkerState({ state }: { readonly state: Worker['state'] }) {
   const { as, label } = SHOWN[state]
   return <State state={as} label={label} />
+}
+
+/** Types with due runs that no live worker takes. */
+function Missing() {
+  const { data } = useLive('missing workers', (signal) => api('GET /v1/workers/missing', { signal }), {
+    everyMs: 10_000,
+  })
+  const missing = data.value?.missing ?? []
+  if (missing.length === 0) return null
+  return (
+    <section class="card" aria-label="Types that no worker takes">
+      <h2>No live worker takes</h2>
+      <table class="wide-table">
+        <tbody>
+          {missing.map(({ queue, type, due, more, oldest_due_at: at }) => (
+            <tr key={`${queue} ${type}`}>
+              <td>
+                <a href={href('/runs', { q: `status:pending type:${JSON.stringify(type)}` })}>
+                  <bdi>{type}</bdi>
+                </a>
+              </td>
+              <td>
+                queue <bdi>{queue}</bdi>
+              </td>
+              <td class="n">
+                {due}
+                {more && '+'} due
+              </td>
+              <td>
+                since <Moment at={at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="dim">Workers over HTTP that send no heartbeats, and clients that use plain SQL, are not known here.</p>
+    </section>
+  )
 }
 
 /** How many workers there are of each build: the picture of a rollout. */
