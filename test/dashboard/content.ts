@@ -9,7 +9,7 @@ import { Handlers } from '../../src/worker/handlers.ts'
 import { type Reply, type Serving, until } from '../server/serving.ts'
 
 /** Its last step waits until the test opens the door. */
-export const ORDER = `
+const ORDER = `
 apiVersion: ioa.dev/v0.2
 kind: Workflow
 metadata: { name: shop-order, version: "1.0", tags: [shop] }
@@ -79,6 +79,16 @@ spec:
   trigger: { schedule: '0 3 * * *', timezone: UTC }
   steps:
     - { name: collect, uses: shop.look, timeout: 1m }
+`
+
+/** Deployed by a test. */
+export const WELCOME = `apiVersion: ioa.dev/v0.2
+kind: Workflow
+metadata: { name: shop-welcome, version: "1.0" }
+spec:
+  timeout: 1h
+  steps:
+    - { name: start, uses: mailer.send, timeout: 1m }
 `
 
 /** What the handlers of a test do, changed by the test while they run. */
