@@ -1,9 +1,9 @@
 /** What people do with the dashboard, from beginning to end, with the mouse; keyboard.test.ts has the same by keys. */
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { onBothStores, type Serving, serveOn, type Stage } from '../server/serving.ts'
+import { onBothStores, type Serving, type Stage, serveOn } from '../server/serving.ts'
 import { inBrowser, openWindow, type Window } from './browser.ts'
-import { openShop, type Shop } from './content.ts'
+import { openShop, type Shop, WELCOME } from './content.ts'
 
 /** Of a definition with a mistake: the browser itself notes it. */
 const REFUSED = /status of 400/
@@ -122,7 +122,9 @@ inBrowser('what people do', () => {
       await title(/Retry instances.*stopped/)
       await page.getByText('the bank is back').waitFor()
       await button('Change the rate …').click()
-      await dialog('Change the rate').getByLabel(/per minute/).fill('')
+      await dialog('Change the rate')
+        .getByLabel(/per minute/)
+        .fill('')
       await dialog('Change the rate').getByRole('button', { name: 'Remove the limit' }).click()
       await said('There is no limit any more.')
       await button('Resume').click()
@@ -155,7 +157,9 @@ inBrowser('what people do', () => {
       await shop.reach(id, 'waiting')
       await go(`/instances/${id}`)
       await button(/^Pause/).click()
-      await dialog('Pause this instance').getByLabel(/Reason/).fill('the calendar is being moved')
+      await dialog('Pause this instance')
+        .getByLabel(/Reason/)
+        .fill('the calendar is being moved')
       await dialog('Pause this instance').getByRole('button', { name: 'Pause it' }).click()
       await said('It is paused')
       await page.getByRole('region', { name: 'What it waits for' }).getByText('the calendar is being moved').waitFor()
@@ -176,8 +180,13 @@ inBrowser('what people do', () => {
       const { page, go } = window
       await go('/schedules')
       await page.getByRole('row', { name: /shop-nightly/ }).click()
-      await page.getByRole('region', { name: /shop-nightly/ }).getByRole('button', { name: /^Run now/ }).click()
-      await dialog(/Run .*shop-nightly.* now/).getByRole('button', { name: 'Run now' }).click()
+      await page
+        .getByRole('region', { name: /shop-nightly/ })
+        .getByRole('button', { name: /^Run now/ })
+        .click()
+      await dialog(/Run .*shop-nightly.* now/)
+        .getByRole('button', { name: 'Run now' })
+        .click()
       await said(/Started instance/)
       const { instances } = (await s.get('/v1/instances?q=name:shop-nightly')).body
       expect(instances).toHaveLength(1)
@@ -228,8 +237,9 @@ inBrowser('what people do', () => {
     it('a dead letter is redriven from its page', async () => {
       const { page, go } = window
       shop.bankIsDown = true
-      const { body } = await s.post('/v1/runs', { type: 'shop.mail.v1', payload: {}, max_attempts: 1 })
-      await go(`/runs/${body.id}`)
+      const retry = { max_attempts: 1, on_exhaustion: 'dead_letter' }
+      const { body } = await s.post('/ojs/v1/jobs', { type: 'shop.mail.v1', args: [], options: { retry } })
+      await go(`/runs/${body.job.id}`)
       await title(/shop.mail.v1.*failed/)
       await page.getByText('the mail server is away').first().waitFor()
       shop.bankIsDown = false
@@ -264,7 +274,10 @@ inBrowser('what people do', () => {
       await page.getByRole('heading', { name: /shop-refund.*failed/ }).waitFor()
       await page.getByRole('row', { name: /^refund.*failed/ }).waitFor()
       await page.getByRole('tab', { name: 'Events' }).click()
-      await page.getByRole('row', { name: /refund/ }).first().waitFor()
+      await page
+        .getByRole('row', { name: /refund/ })
+        .first()
+        .waitFor()
       await close()
     })
   })
@@ -273,12 +286,3 @@ inBrowser('what people do', () => {
 async function serve(stage: Stage): Promise<Serving> {
   return serveOn(await stage.url())
 }
-
-const WELCOME = `apiVersion: ioa.dev/v0.2
-kind: Workflow
-metadata: { name: shop-welcome, version: "1.0" }
-spec:
-  timeout: 1h
-  steps:
-    - { name: start, uses: mailer.send, timeout: 1m }
-`
