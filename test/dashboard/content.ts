@@ -168,7 +168,10 @@ function deploy(s: Serving, text: string): Promise<Reply> {
 
 /** The ids of what the pages about one thing show. */
 export interface Content {
+  /** Its steps are undone, slowly. */
   readonly instance: string
+  /** It waits for a person. */
+  readonly waiting: string
   readonly run: string
   readonly operation: string
   readonly group: string
@@ -191,7 +194,7 @@ export async function fill(s: Serving): Promise<Content> {
     expect(found, path).toBeDefined()
     return found
   }
-  const failed = await first('/v1/instances?q=state:compensating', 'instances')
+  const undone = await first('/v1/instances?q=state:compensating', 'instances')
   const gate = await first('/v1/gates?state=open', 'gates')
   const group = await first('/v1/error-groups', 'groups', ({ code }) => code === 'card_declined')
   const run = await first('/v1/runs?q=type:demo.charge', 'runs', ({ status }) => status === 'failed')
@@ -205,7 +208,8 @@ export async function fill(s: Serving): Promise<Content> {
   const operation = await s.post('/v1/operations', order)
   expect([operation.status, operation.text]).toEqual([operation.status, operation.text])
   return {
-    instance: failed.id,
+    instance: undone.id,
+    waiting: gate.instance_id,
     run: run.id,
     operation: operation.body.operation.id,
     group: group.fingerprint,
