@@ -2,7 +2,7 @@
  * The keyboard. A key acts on the page unless it is typed into a field or a dialog is open. `g` waits a second for
  * the letter of a page. Pages add their own keys with `useKeys`.
  */
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
 export interface KeyBinding {
   /** As KeyboardEvent.key has it: `/`, `j`, `Enter`; `g i`: two after each other; `mod+k`: with ⌘ or Ctrl. */
@@ -16,9 +16,9 @@ const bindings: KeyBinding[] = []
 const PREFIX_MS = 1_000
 let prefixAt = Number.NEGATIVE_INFINITY
 
-/** While the component is mounted; those added last come first. */
+/** While the component is mounted, from the moment it is shown; those added last come first. */
 export function useKeys(added: readonly KeyBinding[], on: readonly unknown[] = []): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     bindings.unshift(...added)
     return () => {
       for (const binding of added) {
@@ -35,10 +35,10 @@ export function knownKeys(): readonly KeyBinding[] {
   return bindings.filter(({ keys }) => !seen.has(keys) && seen.add(keys))
 }
 
+/** Where letters are typed. A checkbox takes none. */
 function inField(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  )
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox'
+  return target instanceof HTMLElement && (target.isContentEditable || /^(?:TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
 /** Enter and space on a control are the control's own. */

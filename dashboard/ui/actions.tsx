@@ -3,7 +3,7 @@
  * command to copy. An action that is not permitted stays visible, disabled, with the reason.
  */
 import { signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { Scope } from '../../src/operations/caller.ts'
 import { AnswerError } from '../api/client.ts'
 import { refusal } from '../api/session.ts'
@@ -42,9 +42,9 @@ export function whyNot({ scope, unavailable }: Action): string | null {
 
 export const pageActions = signal<readonly Action[]>([])
 
-/** The actions of this page, for the menu, the palette and the keyboard. */
+/** The actions of this page, for the menu, the palette and the keyboard: at once, so that a key acts on what is shown. */
 export function usePageActions(actions: readonly Action[], on: readonly unknown[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     pageActions.value = actions
     return () => {
       pageActions.value = []

@@ -95,13 +95,17 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** Fails with every violation of the rules for accessible pages. The context must have been opened with `bypassCSP`. */
-export async function expectAccessible(page: Page): Promise<void> {
+/**
+ * Fails with every violation of the rules for accessible pages. The context must have been opened with `bypassCSP`.
+ * `where`: for the message.
+ */
+export async function expectAccessible(page: Page, where?: string): Promise<void> {
   await page.evaluate(axe.source)
   const found = (await page.evaluate(
     'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
   )) as readonly Violation[] | null
-  expect((found ?? []).map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html.slice(0, 200)}`)).toEqual([])
+  const violations = (found ?? []).map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html.slice(0, 200)}`)
+  expect(violations, where).toEqual([])
 }
 
 function requireBuild(): void {

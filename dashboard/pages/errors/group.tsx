@@ -28,7 +28,12 @@ export default function ErrorGroupPage({ params }: { readonly params: Readonly<R
   )
   const read = live.data.value
   if (read === null) {
-    return live.error.value === null ? <p class="dim">Loading …</p> : <Problem error={live.error.value} />
+    return (
+      <>
+        <h1>Error group</h1>
+        {live.error.value === null ? <p class="dim">Loading …</p> : <Problem error={live.error.value} />}
+      </>
+    )
   }
   return (
     <>

@@ -94,7 +94,7 @@ function Facts({ run }: { readonly run: InboxRun }) {
       </dd>
       <dt>Queue</dt>
       <dd>
-        <a href={href(`/queues/${encodeURIComponent(run.queue)}`)}>
+        <a href={href('/queues', { queue: run.queue })}>
           <bdi>{run.queue}</bdi>
         </a>
         , priority {run.priority}

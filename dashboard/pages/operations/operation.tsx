@@ -30,7 +30,12 @@ export default function OperationPage({ params }: { readonly params: Readonly<Re
   const actions = operation === null ? [] : actionsOf(operation, refresh, pacing)
   usePageActions(actions, [operation?.id, operation?.state, operation?.rate_per_minute])
   if (operation === null) {
-    return live.error.value === null ? <p class="dim">Loading …</p> : <Problem error={live.error.value} />
+    return (
+      <>
+        <h1>Bulk operation</h1>
+        {live.error.value === null ? <p class="dim">Loading …</p> : <Problem error={live.error.value} />}
+      </>
+    )
   }
   return (
     <>

@@ -119,7 +119,7 @@ function RunFacts({ run }: { readonly run: Run }) {
           <Term name="queue" />
         </dt>
         <dd>
-          <a href={href(`/queues/${encodeURIComponent(run.queue)}`)}>
+          <a href={href('/queues', { queue: run.queue })}>
             <bdi class="long-name">{run.queue}</bdi>
           </a>
           , priority {run.priority}
@@ -211,7 +211,7 @@ function RunError(props: { readonly text: string; readonly message: string | nul
   if (message === null && text === 'null') return null
   const code: unknown = JSON.parse(membersOf(text).get('code') ?? 'null')
   return (
-    <section class="problem failure" aria-label="Error">
+    <section class="problem failure" aria-label="What failed">
       <p>
         <strong>{isFailed ? 'It failed: ' : 'Its last execution failed: '}</strong>
         <bdi class="long-message">{message ?? text.slice(0, 5000)}</bdi>

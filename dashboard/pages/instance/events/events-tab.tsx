@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { api, rawText } from '../../../api/client.ts'
 import type { StreamEvent } from '../../../api/event-stream.ts'
 import { follow } from '../../../api/follow.ts'
-import { param, setQuery } from '../../../browser/router.ts'
+import { href, param, setQuery } from '../../../browser/router.ts'
 import { EventList } from '../../../ui/history/event-list.tsx'
 import { EVERYTHING, type EventFilter, filters, passes } from '../../../ui/history/events.ts'
 import { Problem } from '../../../ui/problem.tsx'
@@ -55,6 +55,7 @@ export function EventsTab({ instance: { id } }: { readonly instance: Instance })
           </button>
         )}
         <DownloadHistory id={id} />
+        <a href={href('/history')}>Open a history file</a>
       </div>
       {feed.error.value !== null && <Problem error={feed.error.value} />}
       <EventList

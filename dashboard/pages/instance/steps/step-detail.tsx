@@ -177,7 +177,7 @@ function StepFacts({ instance, step }: { readonly instance: string; readonly ste
           <>
             {' '}
             <code>{type.slice(0, 500)}</code> on queue{' '}
-            <a href={href(`/queues/${encodeURIComponent(queue ?? '')}`)}>
+            <a href={href('/queues', { queue })}>
               <bdi>{queue}</bdi>
             </a>
           </>
