@@ -28,8 +28,8 @@ export interface Overview {
     readonly limit: number
     readonly offset: number
   }): Promise<readonly UniqueHolder[]>
-  /** What passed through these queues in each minute from `since` on, together; `queue` is empty. */
-  minutes(params: { readonly queues: readonly string[]; readonly since: number }): Promise<readonly TrafficRow[]>
+  /** What passed in each minute from `since` on, through the first `most` queues by name together; `queue` is empty. */
+  minutes(params: { readonly most: number; readonly since: number }): Promise<readonly TrafficRow[]>
   /** Of a tenant: among the oldest MAX_COUNTED_GATES of all. */
   openGates(params: { readonly tenant: string | null }): Promise<OpenGates>
   /** Size of the database; of an SQLite file, without its log. */

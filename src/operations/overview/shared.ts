@@ -22,6 +22,8 @@ const MINUTES = 60
 /** Queues that are looked at, and how many of their runs are counted. */
 export const MOST_QUEUES = 50
 export const MOST_COUNTED = 1_000
+/** Queues whose traffic is added up, whether or not anything waits in them now. */
+const MOST_PASSED = 1_000
 
 export interface QueueSeen extends QueueFront {
   readonly name: string
@@ -74,7 +76,7 @@ export class SharedOverview {
     const since = Math.floor(at / MINUTE_MS) * MINUTE_MS - (MINUTES - 1) * MINUTE_MS
     const seen = names.slice(0, MOST_QUEUES)
     const [traffic, queues, workers, bytes] = await Promise.all([
-      queries.overview.minutes({ queues: seen, since }),
+      queries.overview.minutes({ most: MOST_PASSED, since }),
       Promise.all(
         seen.map(async (name) => ({ name, ...(await queries.queueing.front({ queue: name, most: MOST_COUNTED })) })),
       ),

@@ -2,7 +2,6 @@
 import { MAX_COUNTED_GATES, type Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import { ask, askOne } from '../connection/ask.ts'
-import { textArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
@@ -22,9 +21,16 @@ const TENANTS = statement(
   `SELECT r.tenant, count(*) FROM workflow.workflow_run r
    WHERE r.tenant IS NOT NULL AND r.deleted_at IS NULL GROUP BY r.tenant ORDER BY r.tenant`,
 )
+/** The primary key begins with the queue: each name is found by one look into it. */
 const MINUTES = statement(
-  `SELECT t.minute, ${COUNTS.map((name) => `sum(t.${name})`).join(', ')} FROM workflow.workflow_total t
-   WHERE t.queue = ANY ($1::text[]) AND t.minute >= to_timestamp($2::float8 / 1000) AND t.minute > to_timestamp(0)
+  `WITH RECURSIVE passed(name) AS (
+     SELECT min(f.queue) FROM workflow.workflow_total f
+     UNION ALL
+     SELECT (SELECT min(f.queue) FROM workflow.workflow_total f WHERE f.queue > p.name)
+     FROM passed p WHERE p.name IS NOT NULL)
+   SELECT t.minute, ${COUNTS.map((name) => `sum(t.${name})`).join(', ')}
+   FROM (SELECT p.name FROM passed p LIMIT $1::int) q JOIN workflow.workflow_total t ON t.queue = q.name
+   WHERE t.minute >= to_timestamp($2::float8 / 1000) AND t.minute > to_timestamp(0)
    GROUP BY t.minute ORDER BY t.minute`,
 )
 const OF_TENANT = `($1::text IS NULL OR EXISTS (SELECT FROM workflow.workflow_instance i
@@ -66,10 +72,10 @@ export function overviewOn(lanes: Lanes): Overview {
           states: states as string,
         }),
       }),
-    minutes: ({ queues, since }) =>
+    minutes: ({ most, since }) =>
       ask(lanes, {
         statement: MINUTES,
-        values: [textArray(queues), String(since)],
+        values: [String(most), String(since)],
         row: (fields) => trafficFrom('', fields),
       }),
     openGates: async ({ tenant }) => {
