@@ -141,6 +141,8 @@ async function take({ name, width, height, theme }, { url, token, all }) {
     await page.locator('main h1').first().waitFor()
     // Pages load their data after their frame, and pictures after their data.
     await sleep(900)
+    const picture = page.locator('.graph canvas, .timeline canvas').first()
+    if ((await picture.count()) > 0) await picture.scrollIntoViewIfNeeded()
     await page.screenshot({ path: join(/** @type {string} */ (folder), `${of}-${name}.png`) })
     const wide = await page.evaluate('document.documentElement.scrollWidth')
     if (Number(wide) > width) process.stdout.write(`${of}-${name} is ${wide} px wide\n`)
