@@ -4,37 +4,18 @@
  */
 import { existsSync } from 'node:fs'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { chromiumPath, launchChromium } from '../../scripts/services/chromium.mjs'
 import { codeFile } from '../../src/files.ts'
 import type { Serving } from '../server/serving.ts'
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 /** Shorter than the time limit of a test, so that a failure names what was awaited. */
 const WITHIN_MS = 12_000
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
-/** null: none is installed. */
-export function chromiumPath(): string | null {
-  const named = process.env['PETREL_TEST_CHROMIUM'] ?? ''
-  if (named !== '') return named
-  return PLACES.find((path) => existsSync(path)) ?? null
-}
-
 let launched: Promise<Browser> | null = null
 
 function browser(): Promise<Browser> {
-  const executablePath = chromiumPath()
-  if (executablePath === null) throw new Error('There is no Chromium (PETREL_TEST_CHROMIUM).')
-  launched ??= chromium.launch({ executablePath, args: FLAGS })
+  launched ??= launchChromium()
   return launched
 }
 
@@ -108,7 +89,7 @@ export async function expectAccessible(page: Page, where?: string): Promise<void
   expect(violations, where).toEqual([])
 }
 
-function requireBuild(): void {
+export function requireBuild(): void {
   if (!existsSync(codeFile('../dist/dashboard/index.html'))) {
     throw new Error('The dashboard has not been built: npm run build')
   }

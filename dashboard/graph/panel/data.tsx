@@ -4,8 +4,8 @@ import { api, rawText } from '../../api/client.ts'
 import { useLive } from '../../api/live.ts'
 import { Empty } from '../../ui/empty.tsx'
 import { JsonText } from '../../ui/json/json.tsx'
+import { memberAt } from '../../ui/json/json-members.ts'
 import { Problem } from '../../ui/problem.tsx'
-import { memberText } from './member.ts'
 
 function Text(props: { readonly path: string; readonly member: readonly string[]; readonly name: string }) {
   const { path, member, name } = props
@@ -14,7 +14,7 @@ function Text(props: { readonly path: string; readonly member: readonly string[]
   })
   if (error.value !== null) return <Problem error={error.value} />
   if (data.value === null) return <p class="dim">Loading …</p>
-  return <JsonText text={memberText(data.value, member) ?? 'null'} name={`${name}.json`} label={name} />
+  return <JsonText text={memberAt(data.value, ...member) ?? 'null'} name={`${name}.json`} label={name} />
 }
 
 export function Input({ run }: { readonly run: string }) {

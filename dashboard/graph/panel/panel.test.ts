@@ -1,28 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { commandFor, reasonLines } from './commands.ts'
-import { memberText } from './member.ts'
-
-describe('a member of a JSON text', () => {
-  it('is cut out digit by digit', () => {
-    const text = '{ "run": {"id":"a","payload": {"n":12345678901234567890.5,"s":"}\\"]"} , "x":null}, "z": [1] }'
-    expect(memberText(text, ['run', 'payload'])).toBe('{"n":12345678901234567890.5,"s":"}\\"]"}')
-    expect(memberText(text, ['run', 'payload', 'n'])).toBe('12345678901234567890.5')
-    expect(memberText(text, ['run', 'x'])).toBe('null')
-    expect(memberText(text, ['run', 'none'])).toBeNull()
-  })
-
-  it('is the same as when it is read, for any JSON', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 2), (given, indent) => {
-        const text = JSON.stringify(given, null, indent)
-        for (const [name, value] of Object.entries(JSON.parse(text))) {
-          expect(JSON.parse(memberText(text, [name]) ?? 'undefined')).toEqual(value)
-        }
-      }),
-    )
-  })
-})
 
 describe('the reasons', () => {
   it('of a nested workflow are followed by what it waits for itself', () => {

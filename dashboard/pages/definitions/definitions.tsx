@@ -57,7 +57,7 @@ export default function Definitions() {
           value={param('name')}
           onInput={(event) => setQuery({ name: event.currentTarget.value })}
         />
-        <span class="dim grow">
+        <span class="dim grow hint">
           The latest version of each <Term name="definition" />
         </span>
         <ActionButton action={deploy} />

@@ -76,7 +76,7 @@ function List() {
           value={param('q')}
           onInput={(event) => setQuery({ q: event.currentTarget.value })}
         />
-        <label class="inline grow">
+        <label class="inline grow hint">
           <input
             type="checkbox"
             checked={param('ended') === 'true'}

@@ -60,7 +60,9 @@ function Groups({ groups }: { readonly groups: OverviewData['errors']['top'] }) 
             Count
           </th>
           <th scope="col">Failure</th>
-          <th scope="col">Type</th>
+          <th scope="col" class="optional">
+            Type
+          </th>
           <th scope="col">Last</th>
         </tr>
       </thead>
@@ -73,7 +75,7 @@ function Groups({ groups }: { readonly groups: OverviewData['errors']['top'] }) 
                 <bdi>{group.message === '' ? group.code : group.message}</bdi>
               </a>
             </td>
-            <td>
+            <td class="optional">
               <bdi>{group.type}</bdi>
             </td>
             <td>

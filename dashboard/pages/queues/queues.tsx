@@ -63,6 +63,7 @@ const COLUMNS: readonly Column<Queue>[] = [
     title: 'Active',
     width: '4.5rem',
     numeric: true,
+    optional: true,
     cell: ({ counts }) => count(counts.active),
   },
   {

@@ -29,32 +29,35 @@ export function ScheduleDetail({ row }: { readonly row: ScheduleRow }) {
   if (error.value !== null) return <Problem error={error.value} />
   if (data.value === null) return <p class="dim">Loading …</p>
   const { next, fires } = data.value
+  const elsewhere = next.timezone !== 'UTC'
   return (
     <div class="cards">
       <section>
         <h3>Next fires</h3>
         {row.disabled_reason !== null && <p class="problem">{row.disabled_reason}</p>}
         {!next.enabled && <p class="dim">Paused: it would fire at these times if it were resumed now.</p>}
-        <table class="times">
-          <thead>
-            <tr>
-              <th scope="col">UTC</th>
-              <th scope="col">{next.timezone}</th>
-              <th scope="col">In</th>
-            </tr>
-          </thead>
-          <tbody>
-            {next.times.map(({ at, local }) => (
-              <tr key={at}>
-                <td>{at.slice(0, 19).replace('T', ' ')}</td>
-                <td>{local.replace('T', ' ').replace(/\.\d+/, ' ')}</td>
-                <td>
-                  <Moment at={at} />
-                </td>
+        <div class="scroll-x">
+          <table class="times">
+            <thead>
+              <tr>
+                <th scope="col">UTC</th>
+                {elsewhere && <th scope="col">{next.timezone}</th>}
+                <th scope="col">In</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {next.times.map(({ at, local }) => (
+                <tr key={at}>
+                  <td>{at.slice(0, 19).replace('T', ' ')}</td>
+                  {elsewhere && <td>{local.replace('T', ' ').replace(/\.\d+/, ' ')}</td>}
+                  <td>
+                    <Moment at={at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
         {next.times.length === 0 && <p class="dim">It never fires again.</p>}
       </section>
       <section>

@@ -35,14 +35,16 @@ export default function Workers() {
     <div class="stack">
       <header class="row">
         <h1 class="grow">Workers</h1>
-        <label class="inline">
-          <input
-            type="checkbox"
-            checked={showsDead}
-            onChange={(event) => setQuery({ dead: event.currentTarget.checked ? 'true' : null })}
-          />
-          also the {dead} dead
-        </label>
+        {dead > 0 && (
+          <label class="inline">
+            <input
+              type="checkbox"
+              checked={showsDead}
+              onChange={(event) => setQuery({ dead: event.currentTarget.checked ? 'true' : null })}
+            />
+            also the {dead} dead
+          </label>
+        )}
       </header>
       {error.value !== null && <Problem error={error.value} />}
       <Builds workers={rows} />
@@ -90,7 +92,13 @@ const COLUMNS: readonly Column<Worker>[] = [
     numeric: true,
     cell: ({ active, concurrency }) => `${active ?? '?'} of ${concurrency}`,
   },
-  { key: 'beat', title: 'Heartbeat', width: '6.5rem', cell: ({ heartbeat_at: at }) => <Moment at={at} /> },
+  {
+    key: 'beat',
+    title: 'Heartbeat',
+    width: '6.5rem',
+    optional: true,
+    cell: ({ heartbeat_at: at }) => <Moment at={at} />,
+  },
   { key: 'since', title: 'Since', width: '7rem', optional: true, cell: ({ started_at: at }) => <Moment at={at} /> },
 ]
 

@@ -33,3 +33,24 @@ describe('the parts of a JSON text', () => {
     )
   })
 })
+
+describe('a member of a JSON text', () => {
+  it('is cut out digit by digit', () => {
+    const text = '{ "run": {"id":"a","payload": {"n":12345678901234567890.5,"s":"}\\"]"} , "x":null}, "z": [1] }'
+    expect(memberAt(text, 'run', 'payload')).toBe('{"n":12345678901234567890.5,"s":"}\\"]"}')
+    expect(memberAt(text, 'run', 'payload', 'n')).toBe('12345678901234567890.5')
+    expect(memberAt(text, 'run', 'x')).toBe('null')
+    expect(memberAt(text, 'run', 'none')).toBeNull()
+  })
+
+  it('is the same as when it is read, for any JSON', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 2), (given, indent) => {
+        const text = JSON.stringify(given, null, indent)
+        for (const [name, value] of Object.entries(JSON.parse(text))) {
+          expect(JSON.parse(memberAt(text, name) ?? 'undefined')).toEqual(value)
+        }
+      }),
+    )
+  })
+})

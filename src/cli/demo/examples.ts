@@ -4,6 +4,7 @@
  */
 import { sleep } from '../../kernel/sleep.ts'
 import type { Json } from '../../net/net.ts'
+import { orderBulkOperation } from '../../operations/bulk/orders.ts'
 import { operator } from '../../operations/caller.ts'
 import { deployDefinition } from '../../operations/definitions/definitions.ts'
 import { startDefinition } from '../../operations/instances/change.ts'
@@ -17,6 +18,9 @@ import { EXAMPLES } from './definitions.ts'
 
 const ACTOR = 'petrel dev'
 const FAILURES = 12
+const NEWSLETTERS = 30
+const NEWSLETTERS_PER_MINUTE = 20
+const MONTH_MS = 30 * 86_400_000
 /** A start under it is made once. */
 const key = (name: string): string => `petrel-dev:${name}`
 
@@ -39,6 +43,7 @@ export async function startExamples({ engine }: Pick<Service, 'engine'>): Promis
     idempotencyKey: key(`charge ${i}`),
   }))
   await perform(enqueueRuns, { runs: charges })
+  await withdrawNewsletters(perform)
   // No handler takes it: the page of workers names its type.
   await perform(submitRun, {
     type: 'demo.translate.v1',
@@ -46,6 +51,28 @@ export async function startExamples({ engine }: Pick<Service, 'engine'>): Promis
     queue: 'inbox',
     inbox: true,
     idempotencyKey: key('translate'),
+  })
+}
+
+/** A bulk operation: newsletters of next month are withdrawn, slowly enough to be seen. */
+async function withdrawNewsletters(perform: Perform): Promise<void> {
+  const runs = Array.from({ length: NEWSLETTERS }, (_, i) => ({
+    type: 'demo.newsletter',
+    payload: [{ reader: i }],
+    queue: 'newsletters',
+    runAt: Date.now() + MONTH_MS,
+    tags: ['demo'],
+    idempotencyKey: key(`newsletter ${i}`),
+  }))
+  const { made } = await perform(enqueueRuns, { runs })
+  if (!made.some(({ created }) => created)) return
+  await perform(orderBulkOperation, {
+    action: 'cancel',
+    target: 'runs',
+    query: 'type:demo.newsletter',
+    rate: NEWSLETTERS_PER_MINUTE,
+    reason: 'the newsletter has been withdrawn',
+    confirm: null,
   })
 }
 

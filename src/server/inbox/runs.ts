@@ -72,8 +72,8 @@ export const RUN_ROUTES = [
       summary: 'List runs of the inbox',
       does: listInboxRuns,
       description:
-        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps have their own lists. With `q`: runs ' +
-        'of any origin that the query finds; a page checks at most 10,000 of them, so it may have fewer entries than `limit` ' +
+        'Those submitted here, by a client of the table or by plain SQL. Jobs and steps have their own lists. With `q`, which may be ' +
+        'empty: runs of any origin that the query finds; a page checks at most 10,000 of them, so it may have fewer entries than `limit` ' +
         'although more follow.',
       query: INBOX_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InboxRunList } },

@@ -10,8 +10,14 @@ import { type Given, type Param, pageSize, parsed, readQuery, storedText, textOf
 import type { Query } from './query.ts'
 import { QUERY, refuseBeside } from './search.ts'
 
+/** An empty query finds runs of any origin, too. */
+const FINDING: typeof QUERY = {
+  ...QUERY,
+  read: (query, name) => (query[name] === '' ? '' : QUERY.read(query, name)),
+}
+
 export const INBOX_PARAMS = {
-  q: QUERY,
+  q: FINDING,
   type: typeFilter('Only of this type, or with this prefix: `billing.%`.'),
   status: wordsOf(RUN_STATUSES, 'Only in these: `pending,leased`.'),
   idempotency_key: storedText('The run with this key.'),

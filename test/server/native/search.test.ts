@@ -51,6 +51,10 @@ onBothStores('queries over HTTP', (stage) => {
     expect(types.runs).toHaveLength(1)
     const rest = (await s.get(`/v1/runs?q=status:pending&before=${types.next_before}`)).body
     expect([...types.runs, ...rest.runs].map((r: any) => r.type)).toEqual(['mail.send.v1', 'order.pay'])
+    // An empty query finds everything; without one, the inbox is listed.
+    const typesOf = async (path: string) => (await s.get(path)).body.runs.map((r: any) => r.type)
+    expect(await typesOf('/v1/runs')).toEqual(['mail.send.v1'])
+    expect(new Set(await typesOf('/v1/runs?q='))).toEqual(new Set(['mail.send.v1', 'order.pay']))
   })
 
   it('find jobs by their tags', async () => {
