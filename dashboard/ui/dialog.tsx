@@ -1,6 +1,6 @@
 /** A modal dialog. The browser keeps the focus in it, closes it with Escape and gives the focus back. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 export function Dialog(props: {
   readonly title: string
@@ -11,10 +11,13 @@ export function Dialog(props: {
   const { title, onClose, children, wide = false } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement
-    ref.current?.showModal()
+    const dialog = ref.current
+    dialog?.showModal()
     return () => {
+      // Everything else is inert as long as it is open.
+      dialog?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
