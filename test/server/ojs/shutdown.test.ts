@@ -1,5 +1,5 @@
 /** Shutdown: no longer ready, long polls answered, requests in flight finished, then stopped. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { onBothStores, until } from '../serving.ts'
 
 onBothStores('shutdown', (stage) => {
@@ -28,12 +28,13 @@ onBothStores('shutdown', (stage) => {
     const inside = new Promise<void>((resolve) => {
       arrived = resolve
     })
-    const real = s.store.read.listInstances.bind(s.store.read)
-    s.store.read.listInstances = async (query) => {
+    const { search } = s.store.read
+    const real = search.instances.bind(search)
+    vi.spyOn(search, 'instances').mockImplementation(async (query) => {
       arrived()
       await held
       return real(query)
-    }
+    })
     const slow = s.get('/v1/instances')
     await inside
     const closing = s.server.close()
@@ -56,10 +57,10 @@ onBothStores('shutdown', (stage) => {
     const inside = new Promise<void>((resolve) => {
       arrived = resolve
     })
-    s.store.read.listInstances = () => {
+    vi.spyOn(s.store.read.search, 'instances').mockImplementation(() => {
       arrived()
       return new Promise(() => {})
-    }
+    })
     const stuck = s.get('/v1/instances').catch((error) => error)
     await inside
     const began = performance.now()
